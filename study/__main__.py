@@ -1,0 +1,5 @@
+"""`python -m study`."""
+
+from study.cli.main import main
+
+main()

@@ -1,0 +1,28 @@
+"""The command `study`: one file per verb, each imported when it is called."""
+
+from __future__ import annotations
+
+import click
+
+from prereg_kit.cli.lazy import LazyGroup, run
+
+VERBS = {
+    "play": ("study.cli.play", "Show one episode so that a person can follow it."),
+    "evaluate": ("study.cli.evaluate", "Play a policy on a task pool and write registers."),
+    "train": ("study.cli.train", "Train one run of one arm."),
+    "status": ("study.cli.status", "Show the state of a matrix of runs."),
+    "bandit": ("study.cli.bandit", "Print the numbers of the paper's aligned-scalar bandit."),
+    "theory": ("study.cli.theory", "Draw where pairing helps and where it hurts."),
+}
+
+
+@click.group(
+    cls=LazyGroup, verbs=VERBS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+def cli() -> None:
+    """When do paired rollouts help group-relative RL of LLM agents?"""
+
+
+def main() -> None:
+    """Entry point of the console script and of `python -m study`."""
+    run(cli, "study")
