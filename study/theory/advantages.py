@@ -65,7 +65,8 @@ def standardised(rewards: npt.ArrayLike, eps: float = EPS, ddof: int = DDOF) -> 
     centred = values - values.mean(axis=-1, keepdims=True)
     constant = _constant(values)
     scale = values.std(axis=-1, ddof=ddof, keepdims=True) + eps
-    return np.where(constant, 0.0, centred / np.where(constant, 1.0, scale))
+    advantages: Array = np.where(constant, 0.0, centred / np.where(constant, 1.0, scale))
+    return advantages
 
 
 def _constant(values: Array) -> npt.NDArray[np.bool_]:

@@ -115,7 +115,7 @@ def scores(values: npt.ArrayLike) -> Array:
 
 
 def gram(values: npt.ArrayLike) -> Array:
-    """Inner products of one group's scores: a symmetric (G, G) matrix with no negative diagonal entry, G >= 2."""
+    """Inner products of one group's scores: symmetric, shape (G, G), no negative diagonal, G >= 2."""
     array = numbers(values, "gram", 2)
     if array.shape[0] != array.shape[1] or array.shape[0] < 2:
         raise _fail("not a Gram matrix", "gram", "shape (G, G) with G >= 2", array.shape)
