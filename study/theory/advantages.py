@@ -1,7 +1,7 @@
-"""Rewards of a group -> advantages. The one place that states the formula; the trainer's tests import it too.
+"""Rewards of a group -> advantages. The one place that states the formula, for trainer and probe.
 
-The standardised rule is TRL's: (R_i - mean R) / (sd(R) + eps), the standard deviation with ddof = 1 and eps = 1e-4
-*added* to it. It is the only convention that reproduces the printed digits of Appendix A.1: ddof = 0 gives
+The standardised rule is TRL's: (R_i - mean R) / (sd(R) + eps), the standard deviation with ddof = 1 and eps =
+1e-4 *added* to it. It is the only convention that reproduces the printed digits of Appendix A.1: ddof = 0 gives
 0.00806 / 0.02255 where the paper prints 0.007053 / 0.019724. A group without reward variance gets zeros.
 """
 
@@ -36,7 +36,8 @@ def mean_centred(rewards: npt.ArrayLike) -> Array:
     """
     values = conditions.rewards(rewards)
     centred: Array = values - values.mean(axis=-1, keepdims=True)
-    return np.where(_constant(values), 0.0, centred)
+    advantages: Array = np.where(_constant(values), 0.0, centred)
+    return advantages
 
 
 def leave_one_out(rewards: npt.ArrayLike) -> Array:
@@ -58,7 +59,7 @@ def standardised(rewards: npt.ArrayLike, eps: float = EPS, ddof: int = DDOF) -> 
         Advantages, float64, the same shape.
 
     Raises:
-        TheoryError: a group of one, an empty group, a reward that is not finite, or an eps or ddof out of range.
+        TheoryError: a group of one, an empty group, a reward that is not finite, an eps or ddof out of range.
     """
     values = conditions.rewards(rewards)
     _check_scale(eps, ddof)
@@ -70,7 +71,7 @@ def standardised(rewards: npt.ArrayLike, eps: float = EPS, ddof: int = DDOF) -> 
 
 
 def _constant(values: Array) -> npt.NDArray[np.bool_]:
-    # Rounding in the mean of equal rewards would otherwise leave advantages of 1e-13 after the division by eps.
+    # Rounding in the mean of equal rewards would leave advantages of 1e-13 after the division by eps.
     same: npt.NDArray[np.bool_] = (values == values[..., :1]).all(axis=-1, keepdims=True)
     return same
 
@@ -84,7 +85,7 @@ def _check_scale(eps: float, ddof: int) -> None:
 
 
 class Rule(Protocol):
-    """An advantage rule, seen twice: on rewards, and as its contrast when m of G rewards are 1 and the rest 0.
+    """An advantage rule, seen twice: on rewards, and as its contrast when m of G rewards are 1.
 
     With binary rewards every rule here gives A = d(m) (R - m/G): one number per m, the *contrast* between a
     rewarded and an unrewarded rollout.

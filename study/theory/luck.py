@@ -1,8 +1,8 @@
-"""The luck share: how much of a reward's variance the environment's schedule explains (Proposition 2, Section 4.2).
+"""The luck share: how much of a reward's variance the schedule explains (Proposition 2, Section 4.2).
 
 With w the schedule, sigma_env^2 = Var_w(E[R | w]), sigma_pol^2 = E_w Var(R | w) and
-lambda = sigma_env^2 / (sigma_env^2 + sigma_pol^2). It speaks of reward contrasts, never of the gradient's variance.
-Where nothing varies lambda is 0/0: it is None, never 0.
+lambda = sigma_env^2 / (sigma_env^2 + sigma_pol^2). It speaks of reward
+contrasts, never of the gradient's variance. Where nothing varies lambda is 0/0: it is None, never 0.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ class RewardVariance:
 
     @property
     def share(self) -> float | None:
-        """lambda in [0, 1], or None where nothing varies."""
+        """The luck share in [0, 1], or None where nothing varies."""
         total = self.env + self.pol
         return self.env / total if total > 0 else None
 
     def contrast(self, *, shared: bool) -> float:
-        """Var(R_i - R_j) of two siblings: 2 sigma_pol^2 on one schedule, 2 (sigma_env^2 + sigma_pol^2) on two."""
+        """Var(R_i - R_j) of two siblings: 2 sigma_pol^2 shared, 2 (sigma_env^2 + sigma_pol^2) not."""
         return 2.0 * self.pol if shared else 2.0 * (self.env + self.pol)
 
 
 def grader_flips(success_rate: float, flip_rate: float) -> RewardVariance:
-    """Variance components of a success observed with probability 1 - q, the flip being the schedule (Section 4.3).
+    """Variance components when the schedule flips a success with probability q (Section 4.3).
 
     E[R | w] is p or 0, so env = q(1-q) p^2 and pol = (1-q) p (1-p); hence lambda = q p / (1 - (1-q) p).
 
@@ -64,7 +64,7 @@ def grader_flips(success_rate: float, flip_rate: float) -> RewardVariance:
 
 
 def matching_replicates(share: float) -> float:
-    """1/(1 - lambda): independent contrast replicates per paired one for the same variance; inf at lambda = 1."""
+    """1/(1 - lambda): independent contrasts that match a paired one's variance; inf at 1."""
     value = conditions.probability(share, "luck share")
     return float("inf") if value == 1.0 else 1.0 / (1.0 - value)
 
