@@ -43,7 +43,8 @@ ReasonCode = Literal[
 
 
 class _Value(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # A NaN or an infinity has no JSON form and no place in a table: refused where it would enter.
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Reason(_Value):

@@ -1,0 +1,101 @@
+"""How a number is printed: one rule for every format.
+
+The printed number is `Figure.value`; its `exact` fraction is shown beside it where there is room and is never
+used to correct it. `value` is rounded half to even on the shortest decimal that names the float (Python's
+`repr`, David Gay's algorithm). For a value that came from a fraction with a denominator below 10**9 this gives
+the same digits as rounding the fraction itself: a tie has at most one digit more than is printed, so its
+shortest decimal is the tie, and any other value is further from a tie than a float's error.
+
+Decimals: 4 for proportions, ratios and figures without a unit; 2 for percentage points and percent; 2 for any
+other unit between 0.01 and a million, whole numbers without decimals; outside that four significant digits.
+A value that is not zero keeps its sign when it rounds to zero (`-0.0000`), since rules ask about signs.
+"""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+
+from prereg_kit.verdict import Figure, Interval
+
+NOTHING = "-"
+RULE = (
+    "Figures are rounded half to even, to 4 decimals (proportions, ratios) or 2 (percentage points, percent); "
+    "a figure that is not zero keeps its sign when it rounds to zero."
+)
+_BARE_UNITS = frozenset({"", "proportion", "ratio", "fraction", "share", "rate"})
+_SUFFIX = {"pp": "pp", "percentage points": "pp", "percent": "%", "%": "%"}
+_LARGE = Decimal(10) ** 6
+_SMALL = Decimal("0.01")
+_CONTEXT = Context(prec=400, rounding=ROUND_HALF_EVEN)
+
+
+def _decimals(number: Decimal, unit: str) -> int | None:
+    """Decimals to print, or None for four significant digits."""
+    size = abs(number)
+    if size >= _LARGE:
+        return 0 if number == number.to_integral_value() and size < Decimal(10) ** 15 else None
+    if unit in _BARE_UNITS:
+        return 4
+    if unit in _SUFFIX:
+        return 2
+    if number == number.to_integral_value():
+        return 0
+    return None if size < _SMALL else 2
+
+
+def digits(value: float, unit: str | None = None, *, signed: bool = False) -> str:
+    """`value` rounded by the rule above, without its unit.
+
+    Args:
+        value: a finite number in `unit`.
+        unit: the endpoint's unit; None and "proportion" print four decimals.
+        signed: print `+` before a positive number.
+    """
+    number = Decimal(repr(value))
+    places = _decimals(number, unit or "")
+    if places is None:
+        text = format(_CONTEXT.plus(number), ".3e")
+        mantissa, _, exponent = text.partition("e")
+        text = f"{mantissa}e{int(exponent):+d}"
+    else:
+        text = format(number.quantize(Decimal(1).scaleb(-places), context=_CONTEXT), "f")
+    text = text.lstrip("-")
+    if number < 0:
+        return "-" + text
+    return ("+" + text) if signed and number > 0 else text
+
+
+def suffix(unit: str | None) -> str:
+    """What follows a number in `unit`: nothing for proportions and ratios, else a space and the unit."""
+    if unit is None or unit in _BARE_UNITS:
+        return ""
+    return " " + _SUFFIX.get(unit, unit)
+
+
+def figure(number: Figure | None, unit: str | None = None, *, signed: bool = False) -> str:
+    """A figure with its unit, `(reported)` after one that was not recomputed, `-` for none."""
+    if number is None:
+        return NOTHING
+    reported = " (reported)" if number.evidence == "reported" else ""
+    return digits(number.value, unit, signed=signed) + suffix(unit) + reported
+
+
+def level(value: float) -> str:
+    """A confidence level in (0, 1) as percent with the digits it was registered with: 0.95 gives `95 %`."""
+    number = Decimal(repr(value)).scaleb(2)
+    text = format(number.normalize(), "f")
+    return f"{text} %"
+
+
+def interval(value: Interval | None, unit: str | None = None, *, signed: bool = False) -> str:
+    """`95 % [-0.0039, +0.0779]`, with `(reported)` or `(degenerate)` where it is, `-` for none."""
+    if value is None:
+        return NOTHING
+    lower, upper = (digits(end, unit, signed=signed) for end in (value.lower, value.upper))
+    notes = [
+        word
+        for word, on in (("reported", value.engine == "reported"), ("degenerate", value.degenerate))
+        if on
+    ]
+    tail = f" ({', '.join(notes)})" if notes else ""
+    return f"{level(value.level)} [{lower}, {upper}]{suffix(unit)}{tail}"

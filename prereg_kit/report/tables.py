@@ -1,0 +1,146 @@
+"""The tables that Markdown, LaTeX and CSV share: columns with widths, rows of plain text. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from prereg_kit.report.page import Page, Row
+from prereg_kit.report.rounding import NOTHING
+
+NAMES = ("outcomes", "predictions", "gates", "ledger", "registers", "amendments")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its heading and its share of the text width in hundredths (LaTeX)."""
+
+    heading: str
+    width: int
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of plain text; every row has as many cells as there are columns."""
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        assert all(len(row) == len(self.columns) for row in self.rows), self.name
+
+
+def _dash(text: str) -> str:
+    return text or NOTHING
+
+
+def _outcome_row(row: Row) -> tuple[str, ...]:
+    name = row.name + (" (primary)" if row.primary and row.reading else "")
+    verdict = row.verdict + (f": {row.result}" if row.result else "")
+    return (
+        name, _dash(row.rule), row.estimate, row.interval, row.seeds, verdict, row.established, _dash(row.rule_from),
+    )  # fmt: skip
+
+
+def outcomes(page: Page) -> Table:
+    """The outcomes table: "rule outcome" and "effect established" are different columns."""
+    widths = (11, 25, 9, 14, 15, 9, 8, 7)
+    headings = (
+        "Hypothesis", "Rule", "Estimate", "Registered interval", "Per seed or run", "Rule outcome",
+        "Effect established", "Rule from",
+    )  # fmt: skip
+    return Table(
+        "outcomes",
+        "Outcomes",
+        tuple(map(Column, headings, widths)),
+        tuple(map(_outcome_row, page.rows)),
+        "Effect established: the registered interval excludes zero. It is not part of the rule. "
+        "(reported): published elsewhere and not recomputed. " + page.rounding_rule,
+    )
+
+
+def predictions(page: Page) -> Table:
+    """The predictions, each part scored."""
+    headings = ("Prediction", "Hypothesis", "Statement", "Confidence", "Parts", "Outcome", "Brier")
+    rows = tuple(
+        (
+            row.name,
+            _dash(row.hypothesis),
+            _dash(row.statement),
+            row.confidence,
+            "; ".join(
+                f"{'' if part == 'expects' else part + ': '}{line.words}: "
+                f"{line.shown.replace('pass', 'met').replace('fail', 'not met')}"
+                for part, line in row.parts
+            )
+            or NOTHING,
+            row.verdict,
+            row.brier,
+        )
+        for row in page.predictions
+    )
+    columns = tuple(map(Column, headings, (9, 10, 25, 9, 28, 10, 7)))
+    return Table("predictions", "Predictions", columns, rows, page.prediction_summary)
+
+
+def gates(page: Page) -> Table:
+    """The gates and what the plan says follows."""
+    rows = tuple((g.gate, g.condition, g.holds, g.then, _dash(" ".join(g.reasons))) for g in page.gates)
+    headings = ("Gate", "Condition", "Holds", "Then", "Why")
+    return Table("gates", "Gates", tuple(map(Column, headings, (9, 28, 8, 28, 24))), rows)
+
+
+def ledger(page: Page) -> Table:
+    """Every planned and every found run."""
+    rows = tuple(
+        (
+            run.run_id, run.status.replace("_", " "), "yes" if run.planned else "no", _dash(run.condition or ""),
+            _dash(run.arm or ""), _dash(run.seed or ""), NOTHING if run.attempt is None else str(run.attempt),
+            _dash(run.started_at or ""), _dash(run.finished_at or ""),
+            _dash("; ".join([*([run.reason] if run.reason else []), *(f"{k}: {v}" for k, v in run.details.items())])),
+        )
+        for run in page.source.ledger
+    )  # fmt: skip
+    headings = (
+        "Run", "Status", "Planned", "Condition", "Arm", "Seed", "Attempt", "Started", "Finished", "Reason and details",
+    )  # fmt: skip
+    columns = tuple(map(Column, headings, (15, 8, 7, 8, 10, 5, 7, 11, 11, 14)))
+    return Table("ledger", "Ledger of runs", columns, rows, page.ledger_summary)
+
+
+def registers(page: Page) -> Table:
+    """The registers that were read, with the digests of their bytes."""
+    rows = tuple(
+        (r.path, r.format, str(r.rows), str(r.used), r.sha256, _dash(r.note or ""))
+        for r in page.source.registers
+    )
+    headings = ("Register", "Format", "Rows", "Used", "SHA-256", "Note")
+    return Table("registers", "Registers read", tuple(map(Column, headings, (20, 12, 7, 7, 36, 14))), rows)
+
+
+def amendments(page: Page) -> Table:
+    """The amendments in force: what each changed and what was known."""
+    rows = tuple(
+        (a.id, "; ".join(a.changes) or NOTHING, a.reason, a.known, a.digest)
+        for a in page.source.plan.amendments
+    )
+    headings = ("Amendment", "Changes", "Reason", "Known when written", "Digest (SHA-256)")
+    return Table("amendments", "Amendments", tuple(map(Column, headings, (10, 24, 24, 16, 24))), rows)
+
+
+_BUILDERS = {
+    "outcomes": outcomes, "predictions": predictions, "gates": gates, "ledger": ledger, "registers": registers,
+    "amendments": amendments,
+}  # fmt: skip
+
+
+def table(page: Page, name: str) -> Table:
+    """One table by its name (`NAMES`)."""
+    return _BUILDERS[name](page)
+
+
+def all_tables(page: Page) -> tuple[Table, ...]:
+    """Every table that has rows, in reading order."""
+    return tuple(t for t in (table(page, name) for name in NAMES) if t.rows)
