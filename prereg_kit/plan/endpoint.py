@@ -1,0 +1,157 @@
+"""Endpoints: what is computed from which rows. A plan names the columns; nothing here knows a study.
+
+contrast            treatment minus reference per seed pair and repeated unit (decisions: "the cell table")
+mean                one average over cells of one selection, for instance a reference arm
+rate                a count over a count, for instance spurious groups among all-correct groups
+luck_share          one value per run from tables of outcomes over schedules x samples
+series              one value per point of an axis, for instance a ratio per checkpoint
+distinct            the number of distinct values inside each group of rows
+steps_to_threshold  the first step at which a curve reaches a level; never reached is a bound, not a value
+gap, ratio          two endpoints' estimates combined
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from prereg_kit.plan.fields import Column, Exact, Name, Text, Texts, Value
+
+Where = dict[Column, Texts]
+
+
+class Arms(Value):
+    """The column that tells the arms apart and the two values that are compared."""
+
+    column: Column = "arm"
+    treatment: Text
+    reference: Text
+
+    @model_validator(mode="after")
+    def _differ(self) -> Arms:
+        if self.treatment == self.reference:
+            raise ValueError("two different arms")
+        return self
+
+
+class Over(Value):
+    """A weighted mean over the values of a column; weights are divided by their sum and every value must be there."""
+
+    column: Column
+    weights: Annotated[dict[Text, Exact], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _positive_total(self) -> Over:
+        if sum(self.weights.values()) <= 0:
+            raise ValueError("weights whose sum is positive")
+        return self
+
+
+class _Endpoint(Value):
+    description: Text = ""
+    unit: Text = "proportion"
+
+
+class Selection(_Endpoint):
+    """A register (by kind: episodes, counts, groups, luck, probe, reported) and the rows of it that count."""
+
+    register_: Annotated[Name, Field(alias="register")]
+    where: Where = Field(default_factory=dict)
+
+
+class Contrast(Selection):
+    """Treatment minus reference: cells by (arm, pairing column, `over`, cluster column).
+
+    `arms` overrides the plan's arms. `unequal: cell_means` admits different numbers of rows per cell; the default refuses them.
+    """
+
+    kind: Literal["contrast"] = "contrast"
+    value: Column
+    over: Over | None = None
+    arms: Arms | None = None
+    unequal: Literal["refuse", "cell_means"] = "refuse"
+
+
+class Mean(Selection):
+    """The average of `value` over the cells of one selection, each run counting once, each unit once."""
+
+    kind: Literal["mean"]
+    value: Column
+    over: Over | None = None
+
+
+class Rate(Selection):
+    """Rows where `count` is true, among rows where `among` is true (or all rows).
+
+    On a count register `count` and `among` name columns of whole numbers, which are summed.
+    """
+
+    kind: Literal["rate"]
+    count: Column
+    among: Column | None = None
+
+
+class LuckShare(Selection):
+    """One-way random effects per table of schedules x samples, averaged over units where defined; one value per `each`."""
+
+    kind: Literal["luck_share"]
+    value: Column = "outcome"
+    each: Column = "run_id"
+
+
+class Series(Selection):
+    """One value per point of `axis`; with `relative_to`, minus the value at that point, which then drops out."""
+
+    kind: Literal["series"]
+    value: Column = "value"
+    axis: Column
+    relative_to: Text | None = None
+
+
+class Distinct(Selection):
+    """How many distinct values `value` (a column or a list column) takes inside each group of rows."""
+
+    kind: Literal["distinct"]
+    value: Column
+    group: Annotated[tuple[Column, ...], Field(min_length=1)]
+
+
+class StepsToThreshold(Selection):
+    """Per seed and arm, where the curve of `value` over `axis` first reaches `threshold`, linearly interpolated."""
+
+    kind: Literal["steps_to_threshold"]
+    value: Column
+    axis: Column = "step"
+    threshold: Exact
+    unit: Text = "steps"
+
+
+class Gap(_Endpoint):
+    """The estimate of endpoint `of` minus the estimate of endpoint `minus`."""
+
+    kind: Literal["gap"]
+    of: Name
+    minus: Name
+
+
+class Ratio(_Endpoint):
+    """The estimate of endpoint `of` divided by the estimate of endpoint `over`."""
+
+    kind: Literal["ratio"]
+    of: Name
+    over: Name
+    unit: Text = "ratio"
+
+
+def _default_kind(value: Any) -> Any:  # noqa: ANN401 - checked by the union afterwards
+    return {"kind": "contrast", **value} if isinstance(value, dict) else value
+
+
+Endpoint = Annotated[
+    Annotated[
+        Contrast | Mean | Rate | LuckShare | Series | Distinct | StepsToThreshold | Gap | Ratio,
+        Field(discriminator="kind"),
+    ],
+    BeforeValidator(_default_kind),
+]

@@ -1,0 +1,135 @@
+"""Bytes to plans and amendments: strict YAML, then typed values; every complaint names file, line and field."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from prereg_kit.errors import PlanError, Where
+from prereg_kit.plan.amendment import FORMAT as AMENDMENT_FORMAT
+from prereg_kit.plan.amendment import Amendment
+from prereg_kit.plan.plan import FORMAT as PLAN_FORMAT
+from prereg_kit.plan.plan import Plan
+from prereg_kit.yaml_file import Document, Path, Tree, dotted, read
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def declared_format(data: bytes) -> str | None:
+    """The value of a first key `format`, read from the text without parsing it; None if there is none."""
+    for raw in data[:65536].decode("utf-8", errors="replace").lstrip("\ufeff").splitlines():
+        line = raw.strip()
+        if not line or line.startswith(("#", "---", "%")):
+            continue
+        key, _, value = line.lstrip("{ ").partition(":")
+        return value.split("#")[0].strip(" ,}\"'") if key.strip(" \"'") == "format" else None
+    return None
+
+
+def read_plan(data: bytes, source: str) -> Plan:
+    """The plan in a file's bytes.
+
+    Raises:
+        DocumentError: not strict YAML.
+        PlanError: another format, an unknown field, a value that does not fit, a reference to nothing.
+    """
+    return plan_of(read_document(data, source, PLAN_FORMAT))
+
+
+def read_amendment(data: bytes, source: str) -> Amendment:
+    """The amendment in a file's bytes; raises as `read_plan` does."""
+    return validated(Amendment, read_document(data, source, AMENDMENT_FORMAT))
+
+
+def read_document(data: bytes, source: str, wanted: str) -> Document:
+    """Parse and check that the first key is `format` with the wanted value.
+
+    Raises:
+        DocumentError: not strict YAML.
+        PlanError: another format or major version.
+    """
+    document = read(data, source)
+    value = document.value
+    if not isinstance(value, dict):
+        raise PlanError("not a mapping", where=Where(file=source, line=1), expected=f"format: {wanted}")
+    found = value.get("format")
+    if found != wanted:
+        raise PlanError(
+            "not a document of the wanted format",
+            where=Where(file=source, line=document.line(("format",)), field="format"),
+            expected=wanted,
+            found=found,
+            next_step=f"Begin the file with `format: {wanted}`; `prereg new` writes a starting plan.",
+        )
+    if next(iter(value)) != "format":
+        raise PlanError(
+            "`format` is not the first key",
+            where=Where(file=source, line=document.line(("format",)), field="format"),
+            expected=f"`format: {wanted}` before everything else",
+            found=next(iter(value)),
+        )
+    return document
+
+
+def plan_of(document: Document) -> Plan:
+    """A parsed document as a plan; raises PlanError as `read_plan` does."""
+    return validated(Plan, document)
+
+
+def validated(model: type[Model], document: Document) -> Model:
+    """A parsed document as a typed value.
+
+    Raises:
+        PlanError: the first misfit, with its line and what was expected; further ones are counted.
+    """
+    try:
+        return model.model_validate(document.value)
+    except ValidationError as error:
+        raise _explain(error, document) from error
+
+
+def _explain(error: ValidationError, document: Document) -> PlanError:
+    problems = error.errors()
+    first = problems[0]
+    misplaced = first.get("ctx", {}).get("path")  # set where only the whole plan could see the misfit
+    path = _path_in_file(misplaced or first["loc"], document.value)
+    message = first["msg"].removeprefix("Value error, ")
+    kind = first["type"]
+    found: dict[str, Any] = (
+        {} if kind in ("missing", "value_error", "plan_misfit") else {"found": first["input"]}
+    )
+    if kind == "extra_forbidden":
+        message = "unknown field"
+        found = {"found": str(path[-1]) if path else None}
+    if kind == "value_error" and isinstance(first["input"], str | int | float | list):
+        found = {"found": first["input"]}
+    expected = None
+    if kind == "value_error" and found:
+        message, expected = "a value that does not fit", message
+    more = f" {len(problems) - 1} more problem(s) follow it." if len(problems) > 1 else ""
+    return PlanError(
+        message[0].lower() + message[1:] if message else "invalid",
+        where=Where(file=document.source, line=document.line(path), field=dotted(path) or None),
+        expected=expected,
+        next_step=f"`prereg show` prints every field and its default.{more}",
+        **found,
+    )
+
+
+def _path_in_file(loc: tuple[int | str, ...], value: Tree) -> Path:
+    """Pydantic's location without the parts (union tags, `of`) that are not in the file."""
+    path: list[str | int] = []
+    here: Tree = value
+    for index, part in enumerate(loc):
+        if isinstance(here, dict) and part in here:
+            here = here[str(part)]
+        elif isinstance(here, list) and isinstance(part, int) and part < len(here):
+            here = here[part]
+        elif index == len(loc) - 1 and not (isinstance(part, str) and part == "of"):
+            path.append(part)  # a missing or misplaced field: named, though it has no line
+            break
+        else:
+            continue
+        path.append(part)
+    return tuple(path)
