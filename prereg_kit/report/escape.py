@@ -47,14 +47,14 @@ def html_text(text: str) -> str:
 
 
 _MD_ENTITIES = str.maketrans(
-    {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "\\|", "$": "&#36;", "@": "&#64;", "\\": "\\\\"}
+    {"&": "&amp;", "<": "&lt;", "|": "\\|", "$": "&#36;", "@": "&#64;", "\\": "\\\\"}
     | {c: "\\" + c for c in "`~"}
 )
 _MD_FLANKING = re.compile(r"\*(?=\S)|(?<=\S)\*")
 _MD_UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
 _MD_BRACKET = re.compile(r"^\[|\](?=[\[(:])")
-_MD_LINKS = re.compile(r":(?=//)|:(?=[\w+-]+:)|(?<=\bwww)\.", re.IGNORECASE)
-_MD_BLOCK = re.compile(r"^(?:(#+|[-+=]+)(?=\s)|(\d+)([.)])(?=\s))")
+_MD_LINKS = re.compile(r":(?=//)|:(?=(?:[a-z+-][\w+-]*|100|1234):)|(?<=\bwww)\.", re.IGNORECASE)
+_MD_BLOCK = re.compile(r"^(?:((?:#+|[-+=]+)(?=\s)|>)|(\d+)([.)])(?=\s))")
 
 
 def _md_block(match: re.Match[str]) -> str:

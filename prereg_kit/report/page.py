@@ -52,6 +52,11 @@ class ClauseLine:
     reasons: tuple[str, ...]
     children: tuple[ClauseLine, ...]
 
+    @property
+    def met(self) -> str:
+        """The outcome as a prediction's part says it: met, not met, or why there is neither."""
+        return self.shown.replace("pass", "met").replace("fail", "not met")
+
 
 @dataclass(frozen=True)
 class Row:
@@ -189,8 +194,10 @@ def _flat(lines: Iterable[ClauseLine], depth: int) -> Iterator[tuple[int, Clause
 
 
 def is_signed(verdict: Verdict) -> bool:
-    """Does the estimate measure a difference, so that a plus sign says something?"""
-    return any(
+    """Does the estimate measure a difference, or lie near zero, so that a plus sign says something?"""
+    below = [verdict.interval.lower] if verdict.interval else []
+    below += [number.value for number in verdict.per_seed.values()]
+    return min(below, default=0) < 0 or any(
         clause.criterion in _SIGNED and clause.endpoint in {None, verdict.endpoint}
         for clause in leaves(verdict.clauses)
     )

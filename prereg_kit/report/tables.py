@@ -71,8 +71,7 @@ def predictions(page: Page) -> Table:
             _dash(row.statement),
             row.confidence,
             "; ".join(
-                f"{'' if part == 'expects' else part + ': '}{line.words}: "
-                f"{line.shown.replace('pass', 'met').replace('fail', 'not met')}"
+                ("" if part == "expects" else f"{part}: ") + f"{line.words}: {line.met}"
                 for part, line in row.parts
             )
             or NOTHING,
