@@ -1,0 +1,36 @@
+"""`prereg new`: a commented starting plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command(name="new")
+@click.argument("path", metavar="FILE", type=click.Path(path_type=Path), default="plan.yaml")
+@click.option("--id", "plan_id", help="The plan's id; it names the frozen folder.")
+@click.option("--json", "as_json", is_flag=True, help="Say what was written as JSON.")
+def command(path: Path, plan_id: str | None, as_json: bool) -> None:
+    """Write a commented starting plan to FILE (default plan.yaml), which is never overwritten."""
+    from importlib import resources
+
+    from prereg_kit.digest import readable_json, sha256_bytes
+    from prereg_kit.durable import write_bytes
+    from prereg_kit.errors import NotCheckedError, Where
+    from prereg_kit.plan_file import read_plan
+
+    data = resources.files("prereg_kit.plan").joinpath("starting_plan.yaml").read_bytes()
+    if plan_id is not None:
+        data = data.replace(b"id: my-study ", f"id: {plan_id} ".encode(), 1)
+        data = data.replace(b"frozen/my-study/", f"frozen/{plan_id}/".encode(), 1)
+    plan = read_plan(data, str(path))
+    if not path.parent.is_dir():
+        raise NotCheckedError("the folder does not exist", where=Where(file=str(path.parent)))
+    write_bytes(path, data)
+    if as_json:
+        made = {"format": "prereg.new/1", "path": str(path), "id": plan.id, "sha256": sha256_bytes(data)}
+        click.echo(readable_json(made).decode(), nl=False)
+    else:
+        click.echo(f"wrote {path}", err=True)
+        click.echo(f"next: edit it, `prereg show {path}`, `prereg freeze {path} --tsa NAME`", err=True)

@@ -1,0 +1,110 @@
+"""What an endpoint turned out to be: exact numbers, or the reason why there are none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prereg_kit.verdict import Evidence, Outcome, Reason
+
+
+@dataclass(frozen=True)
+class Paired:
+    """A contrast: `cells` is int64 [seed pair, task]; the true difference of a cell is cells / denominator.
+
+    `has_tasks` is False for counts without rows, where nothing but the seeds could be resampled.
+    """
+
+    endpoint: str
+    unit: str
+    seeds: tuple[str, ...]
+    cells: NDArray[np.int64]
+    denominator: int
+    has_tasks: bool = True
+    evidence: Evidence = "recomputed"
+
+    @property
+    def per_seed(self) -> dict[str, Fraction]:
+        """Each seed pair's mean difference over tasks, exact."""
+        tasks = self.cells.shape[1]
+        return {
+            seed: Fraction(int(self.cells[index].sum()), tasks * self.denominator)
+            for index, seed in enumerate(self.seeds)
+        }
+
+    @property
+    def value(self) -> Fraction:
+        """The mean difference over seed pairs and tasks, exact."""
+        return Fraction(int(self.cells.sum()), self.cells.size * self.denominator)
+
+    def without(self, seed: str) -> Paired:
+        """The same contrast with one seed pair left out."""
+        keep = [index for index, name in enumerate(self.seeds) if name != seed]
+        return replace(self, seeds=tuple(self.seeds[i] for i in keep), cells=self.cells[keep])
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """One exact number; `per_unit` shows what it was made from."""
+
+    endpoint: str
+    unit: str
+    value: Fraction
+    evidence: Evidence = "recomputed"
+    per_unit: dict[str, Fraction] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Units:
+    """One value per unit (a run, a checkpoint), with ends of an interval where they are known.
+
+    `lower` and `upper` map (unit, level) to an end; the unit "" stands for the least favourable of all units.
+    """
+
+    endpoint: str
+    unit: str
+    values: dict[str, Fraction]
+    lower: dict[tuple[str, Fraction], Fraction] = field(default_factory=dict)
+    upper: dict[tuple[str, Fraction], Fraction] = field(default_factory=dict)
+    evidence: Evidence = "recomputed"
+    undefined: int = 0
+
+    @property
+    def value(self) -> Fraction:
+        """The mean over units."""
+        return sum(self.values.values(), Fraction(0)) / len(self.values)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """How many groups of rows have one, several, or only distinct values; an example of each exception."""
+
+    endpoint: str
+    unit: str
+    groups: int
+    with_one: int
+    all_different: int
+    first_with_one: str | None = None
+    first_with_several: str | None = None
+    first_with_repeat: str | None = None
+    evidence: Evidence = "recomputed"
+
+    @property
+    def value(self) -> Fraction:
+        """The share of groups with one distinct value."""
+        return Fraction(self.with_one, self.groups)
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Nothing to judge: `outcome` is not_run or not_evaluable, and the reasons name what is missing."""
+
+    endpoint: str
+    outcome: Outcome
+    reasons: tuple[Reason, ...]
+
+
+Measured = Paired | Scalar | Units | Groups | Unknown
