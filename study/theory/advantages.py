@@ -1,7 +1,7 @@
 """Rewards of a group -> advantages. The one place that states the formula, for trainer and probe.
 
 The standardised rule is TRL's: (R_i - mean R) / (sd(R) + eps), the standard deviation with ddof = 1 and eps =
-1e-4 *added* to it. It is the only convention that reproduces the printed digits of Appendix A.1: ddof = 0 gives
+1e-4 *added* to it. It is the only convention that reproduces the digits of Appendix A.1: ddof = 0 gives
 0.00806 / 0.02255 where the paper prints 0.007053 / 0.019724. A group without reward variance gets zeros.
 """
 
@@ -44,7 +44,8 @@ def leave_one_out(rewards: npt.ArrayLike) -> Array:
     """R_i minus the mean of its siblings, which is G/(G-1) times the mean-centred advantage (Section 4.1)."""
     values = conditions.rewards(rewards)
     size = values.shape[-1]
-    return mean_centred(values) * (size / (size - 1))
+    advantages: Array = mean_centred(values) * (size / (size - 1))
+    return advantages
 
 
 def standardised(rewards: npt.ArrayLike, eps: float = EPS, ddof: int = DDOF) -> Array:
