@@ -1,0 +1,66 @@
+# `make demo` and `make test` do all set-up themselves: they make .venv with pip and need nothing but Python 3.11+.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN     = $(VENV)/bin
+PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+BUILD  ?= build
+
+.PHONY: help demo demo-train test test-kit test-slow lint types bench fuzz check-tsa clean
+
+help:
+	@echo 'make demo        freeze, verify, decide and render a small study and a published one (no torch)'
+	@echo 'make test        every test; downloads torch 2.13 (see README)'
+	@echo 'make test-kit    every test that needs no torch'
+	@echo 'make demo-train  train, evaluate and decide 2 seeds x 2 arms on a CPU (tens of minutes)'
+	@echo 'make lint        ruff and mypy;  make bench  benchmarks;  make test-slow  the slow checks'
+	@echo 'make check-tsa   ask every configured timestamping authority (needs a network)'
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade pip
+
+$(VENV)/.kit: $(BIN)/python pyproject.toml
+	$(PIP) --editable .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.kit
+	$(PIP) --editable '.[dev]'
+	touch $@
+
+# torch first and alone, so that its exact pin chooses the wheel before anything else asks for it
+$(VENV)/.study: $(VENV)/.dev
+	$(PIP) torch==2.13.0
+	$(PIP) --editable '.[study,dev]'
+	touch $@
+
+demo: $(VENV)/.kit
+	PATH="$(CURDIR)/$(BIN):$$PATH" BUILD="$(BUILD)/demo" sh examples/demo.sh
+
+demo-train: $(VENV)/.study
+	PATH="$(CURDIR)/$(BIN):$$PATH" BUILD="$(BUILD)/demo-train" sh examples/train_demo/run.sh
+
+test: $(VENV)/.study
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+test-kit: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not torch and not slow'
+
+test-slow: $(VENV)/.study
+	$(BIN)/python -m pytest -m slow
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.dev
+	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m tests.fuzz.run
+
+check-tsa: $(VENV)/.kit
+	$(BIN)/prereg trust check
+
+clean:
+	rm -rf $(BUILD) .pytest_cache .mypy_cache .ruff_cache .hypothesis
