@@ -17,13 +17,14 @@ from prereg_kit.archive.load import (
 )
 from prereg_kit.archive.manifest import ManifestReport, check_manifest, read_manifest
 from prereg_kit.archive.paths import check_id, locate, suggest_id
-from prereg_kit.archive.record import FreezeRecord, NewStamp, Pending, Revocation, Stamper, Stamps
+from prereg_kit.archive.record import FreezeRecord, Kind, NewStamp, Pending, Revocation, Stamper, Stamps
 from prereg_kit.archive.sniff import lfs_pointer, mismatch, refuse_pointer
 
 __all__ = [
     "FreezeRecord",
     "Frozen",
     "FrozenDocument",
+    "Kind",
     "ManifestReport",
     "NewStamp",
     "Pending",

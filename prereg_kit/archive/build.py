@@ -262,6 +262,10 @@ def update(folder: Path, record: FreezeRecord, files: Mapping[str, bytes]) -> Fr
         durable.write_bytes(path, data)
     durable.write_bytes(folder / RECORD_NAME, readable_json(record.to_json()), replace=True)
     durable.write_bytes(folder / "README.md", readme(record).encode(), replace=True)
+    waiting = {item.query.path for item in record.pending if item.query}
+    for path in (folder / "stamps").glob("*.pending.tsq"):
+        if path.relative_to(folder).as_posix() not in waiting:
+            path.unlink()  # its query now lies beside the answer
     return load_frozen(folder)
 
 

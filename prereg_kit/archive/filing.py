@@ -94,9 +94,14 @@ def with_stamps(
         entry, new = file_stamp(stamp, "stamps", {*taken, *files})
         entries.append(entry)
         files |= new
+    earlier = {(p.operator, p.url): p for p in record.pending}
     settled = {(s.operator, s.url) for s in stamps.done} | {(p.operator, p.url) for p in stamps.pending}
-    pending = [p for p in record.pending if (p.operator, p.url) not in settled]
+    pending = [p for place, p in earlier.items() if place not in settled]
     for item in stamps.pending:
+        before = earlier.get((item.operator, item.url))
+        if before is not None and before.query is not None and not item.query:
+            pending.append(before.model_copy(update={"problem": item.problem}))
+            continue  # a prepared query outlives a failed attempt: its answer may still be on its way
         query = None
         if item.query:
             path = f"{_base(item.operator, 'stamps', {*taken, *files})}.pending.tsq"

@@ -1,0 +1,116 @@
+"""`prereg stamp`: add the stamps that a frozen document lacks, or file an answer that came by another way."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import BinaryIO
+
+import click
+
+from prereg_kit import archive
+from prereg_kit.archive.record import moment
+from prereg_kit.cli.stamping import BANNER, Asking, outcome, report, say, show, stamping_options
+from prereg_kit.errors import ArchiveError, TimestampError, UsageError, Where
+
+
+def _from_file(folder: str, response: bytes, asking: Asking) -> archive.Stamper:
+    """A stamper that files one response: it must answer a query that the folder keeps, nonce included."""
+    from prereg_kit import tsa
+    from prereg_kit.trust import Operator
+
+    record = archive.read_record(archive.load_frozen(folder).folder)
+    waiting = [item for item in record.pending if item.query]
+    named = {operator.url for operator in asking.operators()}
+    chosen = [item for item in waiting if not named or item.url in named]
+    if not chosen:
+        raise UsageError(
+            "no prepared query waits for an answer",
+            where=Where(file=folder),
+            expected="one of " + ", ".join(item.operator for item in waiting)
+            if waiting
+            else "a pending query",
+            next_step="`prereg freeze --offline --tsa NAME FILE` prepares queries.",
+        )
+
+    def stamp(digest: str) -> archive.Stamps:
+        problems = []
+        for item in chosen:
+            if item.query is None:
+                continue
+            operator = asking.store.find(item.operator, item.url) or Operator(item.operator, url=item.url)
+            query = archive.read_file(archive.load_frozen(folder).folder, item.query)
+            try:
+                done = tsa.accept(
+                    response,
+                    query,
+                    digest,
+                    operator,
+                    not_before=moment(item.asked_at),
+                    not_after=datetime.now(UTC),
+                    settings=asking.settings,
+                )
+            except TimestampError as error:
+                problems.append(error)
+                continue
+            return archive.Stamps(done=(replace(done, operator=item.operator, url=item.url),))
+        raise problems[0]
+
+    return stamp
+
+
+@click.command()
+@click.argument("folder")
+@click.option(
+    "--response", type=click.File("rb"), help="File this answer to a query prepared with --offline."
+)
+@click.option("--offline", is_flag=True, help="Prepare queries for the authorities of --tsa; ask nobody.")
+@click.option("--query", type=click.File("rb"), help="Send this prepared query instead of a fresh one.")
+@stamping_options
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON report.")
+def command(
+    folder: str,
+    *,
+    response: BinaryIO | None,
+    offline: bool,
+    query: BinaryIO | None,
+    as_json: bool,
+    asking: Asking,
+) -> None:
+    """Add missing timestamps to a frozen document.
+
+    Without options, the authorities that were asked before and did not answer are asked again.
+    """
+    record = archive.read_record(archive.load_frozen(folder).folder)
+    if response is not None:
+        stamper = _from_file(folder, response.read(), asking)
+    else:
+        have = {stamp.url for stamp in record.stamps}
+        named = asking.tsas or asking.demo_tsa
+        also = [] if named else [item.url for item in record.pending if item.url not in have]
+        found = asking.stamper(offline=offline, query=query.read() if query else None, also=also)
+        if found is None:
+            raise UsageError(
+                "nobody to ask",
+                where=Where(file=folder),
+                next_step="Name an authority with --tsa, or --demo-tsa.",
+            )
+        stamper = found
+    try:
+        frozen = archive.complete(folder, stamper)
+    except OSError as error:
+        raise ArchiveError(
+            "the disk refused; the folder is as before", found=str(error), code="disk"
+        ) from error
+    code, text = outcome(frozen.stamps, record.quorum)
+    say(text)
+    if any(stamp.demo for stamp in frozen.document.record.stamps):
+        say(BANNER)
+    if as_json:
+        value = {"format": "prereg.freeze-report/1", "documents": [report(frozen)], "refused": []}
+        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    else:
+        show(frozen)
+    sys.exit(code)

@@ -1,0 +1,20 @@
+"""The client for timestamping authorities: HTTP under limits, fresh nonces, answers verified before they are kept.
+
+The only part of prereg_kit that opens a connection to another machine, and only when a verb asks for it.
+"""
+
+from prereg_kit.tsa.client import Settings, Source, accept, build_query, prepare, request_stamp, stamper
+from prereg_kit.tsa.http import Answer, ExchangeError, Limits
+
+__all__ = [
+    "Answer",
+    "ExchangeError",
+    "Limits",
+    "Settings",
+    "Source",
+    "accept",
+    "build_query",
+    "prepare",
+    "request_stamp",
+    "stamper",
+]
