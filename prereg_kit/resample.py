@@ -1,0 +1,298 @@
+"""The Monte Carlo bootstrap: task counts x matrix product, reproducible bit for bit.
+
+Pure. Where the exact engine does not apply, or a plan registers `engine: monte_carlo`. Every resample is a sum of
+integers below 2**53, so the order in which a machine adds them, its BLAS and its number of threads cannot change
+it. Draws come from `prereg_kit.random_stream`, axis by axis: task counts are drawn once and serve every endpoint
+over the same number of tasks, seed counts likewise.
+
+Tables are put in a canonical order first (`canonical`), so that neither the order of rows nor a renaming of tasks
+or seeds moves an end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from prereg_kit.canonical import canonical
+from prereg_kit.errors import DecisionError
+from prereg_kit.exact import compress, integers, positive
+from prereg_kit.mixture import Integers
+from prereg_kit.random_stream import Stream, StreamKey
+
+BLOCK = 256  # resamples to one block of the stream; part of the specification
+_CACHE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Resampled means, as integer sums in ascending order.
+
+    Attributes:
+        sums: int64 [B], ascending.
+        denominator: positive; a resampled mean is sum / denominator.
+        constant: whether no resample could have given another value.
+    """
+
+    sums: Integers = field(repr=False)
+    denominator: int
+    constant: bool = False
+
+    @property
+    def resamples(self) -> int:
+        """B, the number of resamples."""
+        return len(self.sums)
+
+    def quantile(self, p: Fraction) -> Fraction:
+        """Inverse CDF of the draws: the smallest drawn mean with at least p B draws at or below it.
+
+        Raises:
+            DecisionError: p outside (0, 1].
+        """
+        return Fraction(int(self.sums[self._rank(p) - 1]), self.denominator)
+
+    def mc_sd(self, p: Fraction) -> Fraction:
+        """Monte Carlo standard deviation of `quantile(p)`, by Woodruff's order statistics (JASA 1952).
+
+        The ranks two binomial standard deviations, 2 sqrt(B p (1 - p)) rounded up, below and above that of the
+        quantile are four Monte Carlo sds of the quantile apart. A rational number, the same on every machine.
+
+        Raises:
+            DecisionError: p outside (0, 1].
+        """
+        rank = self._rank(p)
+        square = 4 * self.resamples * p * (1 - p)
+        reach = math.isqrt(math.ceil(square) - 1) + 1 if square > 0 else 0
+        low, high = max(rank - reach, 1), min(rank + reach, self.resamples)
+        return Fraction(int(self.sums[high - 1]) - int(self.sums[low - 1]), 4 * self.denominator)
+
+    def undecided(self, p: Fraction, bound: Fraction) -> bool:
+        """Whether `bound` lies within one Monte Carlo sd of `quantile(p)`, ends included.
+
+        A quantile that does not vary between runs (sd 0) is decided, even on the bound.
+        """
+        sd = self.mc_sd(p)
+        return sd > 0 and abs(self.quantile(p) - bound) <= sd
+
+    def _rank(self, p: Fraction) -> int:
+        if not 0 < p <= 1:
+            raise DecisionError("no such quantile", expected="a probability in (0, 1]", found=str(p))
+        return math.ceil(p * self.resamples)
+
+
+def crossed(D: ArrayLike, denominator: int, resamples: int, key: StreamKey) -> Draws:  # noqa: N803
+    """Seed pairs and tasks resampled crossed.
+
+    Args:
+        D: integers [S, T]; a cell's difference is D / denominator.
+        denominator: positive.
+        resamples: B >= 1.
+        key: seed, plan and scheme; the axes `tasks` and `seeds` of it are drawn.
+
+    Raises:
+        DecisionError: not a non-empty integer table, or B < 1.
+    """
+    return crossed_batch([D], denominator, resamples, key)[0]
+
+
+def crossed_batch(
+    tables: Sequence[ArrayLike], denominator: int, resamples: int, key: StreamKey
+) -> list[Draws]:
+    """As `crossed` for several tables, drawing the counts of tables of one shape once.
+
+    Each result is what `crossed` gives for that table alone.
+    """
+    checked = [canonical(integers(table, 2)) for table in tables]
+    positive(denominator)
+    done: dict[int, Draws] = {}
+    for shape in dict.fromkeys(table.shape for table in checked):
+        chosen = [index for index, table in enumerate(checked) if table.shape == shape]
+        sums = crossed_sums(np.stack([checked[index] for index in chosen]), resamples, key)
+        for index, row in zip(chosen, sums, strict=True):
+            scale = shape[0] * shape[1] * denominator
+            done[index] = _draws(row, scale, bool(np.ptp(checked[index]) == 0))
+    return [done[index] for index in range(len(checked))]
+
+
+def crossed_sums(tables: Integers, resamples: int, key: StreamKey) -> Integers:
+    """Sums over the drawn seed pairs and tasks for every table, int64 [H, B], in the order of the draws.
+
+    The building block of endpoints that are not a mean, such as a rate with a random denominator: element b of
+    every row is one resample of the same tasks and seed pairs. Tables are taken as they are; a caller who
+    wants the result to ignore the order of tasks puts them in one order for all tables beforehand.
+
+    Args:
+        tables: int64 [H, S, T].
+        resamples: B >= 1.
+        key: axes `tasks` and `seeds` of it are drawn.
+    """
+    count, seeds, tasks = tables.shape
+    columns, column_of = _columns(tables.reshape(count * seeds, tasks))
+    matrix = columns.T.astype(np.float64)
+    result = np.empty((count, resamples), dtype=np.int64)
+    drawn_seeds = counts(key.on("seeds"), seeds, seeds, resamples)
+    for start, task_counts in counts(
+        key.on("tasks"), tasks, tasks, resamples, column_of=column_of, columns=columns.shape[1]
+    ):
+        _, seed_counts = next(drawn_seeds)
+        per_row = (task_counts @ matrix).reshape(-1, count, seeds)
+        result[:, start : start + len(per_row)] = np.einsum("bhs,bs->hb", per_row, seed_counts)
+    return result
+
+
+def unpaired(
+    treatment: ArrayLike, reference: ArrayLike, denominator: int, resamples: int, key: StreamKey
+) -> Draws:
+    """Seeds of the two arms resampled apart, tasks common; integers [S1, T] and [S0, T].
+
+    Raises:
+        DecisionError: tables that are not integer or not of the same T, or B < 1.
+    """
+    above, below = integers(treatment, 2), integers(reference, 2)
+    if above.shape[1] != below.shape[1]:
+        raise DecisionError(
+            "arms with different numbers of tasks", found=f"{above.shape[1]}, {below.shape[1]}"
+        )
+    common = math.lcm(len(above), len(below))
+    table = np.concatenate([above * (common // len(above)), -below * (common // len(below))])
+    table = table[:, np.lexsort(table[::-1])]
+    split, tasks = len(above), above.shape[1]
+    columns, column_of = _columns(table)
+    matrix = columns.T.astype(np.float64)
+    sums = np.empty(resamples, dtype=np.int64)
+    first = counts(key.on("treatment seeds"), split, split, resamples)
+    second = counts(key.on("reference seeds"), len(below), len(below), resamples)
+    for start, task_counts in counts(
+        key.on("tasks"), tasks, tasks, resamples, column_of=column_of, columns=columns.shape[1]
+    ):
+        taken = np.concatenate([next(first)[1], next(second)[1]], axis=1)
+        sums[start : start + len(taken)] = ((task_counts @ matrix) * taken).sum(axis=1)
+    constant = bool((np.ptp(above) == 0) and (np.ptp(below) == 0))
+    return _draws(sums, common * tasks * positive(denominator), constant)
+
+
+def seeds_only(D: ArrayLike, denominator: int, resamples: int, key: StreamKey) -> Draws:  # noqa: N803
+    """Seed pairs resampled, the tasks taken as they are; integers [S, T]."""
+    table = integers(D, 2)
+    return _one_axis(table.sum(axis=1), table.shape[1] * positive(denominator), resamples, key.on("seeds"))
+
+
+def tasks_only(D: ArrayLike, denominator: int, resamples: int, key: StreamKey) -> Draws:  # noqa: N803
+    """Tasks resampled, the seed pairs taken as they are; integers [S, T]."""
+    table = integers(D, 2)
+    return _one_axis(table.sum(axis=0), table.shape[0] * positive(denominator), resamples, key.on("tasks"))
+
+
+def pooled(differences: ArrayLike, denominator: int, resamples: int, key: StreamKey) -> Draws:
+    """Single values resampled as if independent, for comparison; integers [n]."""
+    return _one_axis(integers(differences, 1), positive(denominator), resamples, key.on("episodes"))
+
+
+def own_tasks(rows: Sequence[ArrayLike], denominator: int, resamples: int, key: StreamKey) -> Draws:
+    """Seed pairs resampled, then tasks within each drawn seed pair on their own; integers [S][T]."""
+    table = np.sort(integers(rows, 2), axis=1)
+    table = table[np.lexsort(table.T[::-1])]
+    seeds, tasks = table.shape
+    flat = table.ravel()
+    sums = np.empty(resamples, dtype=np.int64)
+    for start, size, block in blocks(resamples):
+        who = Stream(key.on("seeds"), block).below(seeds, size * seeds)
+        stream = Stream(key.on("tasks of a drawn seed"), block)
+        for offset, part in _parts(size, seeds * tasks):
+            which = stream.below(tasks, part * seeds * tasks).reshape(part * seeds, tasks)
+            which += who[offset * seeds : (offset + part) * seeds, None] * tasks
+            sums[start + offset : start + offset + part] = flat[which].reshape(part, -1).sum(axis=1)
+    return _draws(sums, seeds * tasks * positive(denominator), bool(np.ptp(table) == 0))
+
+
+def _one_axis(values: Integers, denominator: int, resamples: int, key: StreamKey) -> Draws:
+    ordered = np.sort(values)
+    columns, column_of = _columns(ordered[None, :])
+    sums = np.empty(resamples, dtype=np.int64)
+    size = len(ordered)
+    for start, drawn in counts(key, size, size, resamples, column_of=column_of, columns=columns.shape[1]):
+        sums[start : start + len(drawn)] = (drawn @ columns[0].astype(np.float64)).astype(np.int64)
+    return _draws(sums, size * denominator, bool(np.ptp(values) == 0))
+
+
+def counts(
+    key: StreamKey,
+    units: int,
+    draws: int,
+    resamples: int,
+    *,
+    column_of: Integers | None = None,
+    columns: int | None = None,
+) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """How often each unit is drawn: (first resample, float64 [b, units]) block by block, whole numbers.
+
+    Args:
+        key: seed, plan, scheme and axis.
+        units: how many there are to draw from.
+        draws: how many are drawn for each resample.
+        resamples: B >= 1; B only says where to stop, it moves no draw.
+        column_of: int64 [units]: count units of one column together.
+        columns: how many columns `column_of` names.
+
+    Raises:
+        DecisionError: B < 1.
+    """
+    width = units if columns is None else columns
+    for start, size, block in blocks(resamples):
+        stream = Stream(key, block)
+        table = np.empty((size, width))
+        for offset, part in _parts(size, draws):
+            drawn = stream.below(units, part * draws)
+            if column_of is not None:
+                drawn = column_of[drawn]
+            drawn = drawn.reshape(part, draws)
+            drawn += np.arange(part)[:, None] * width
+            table[offset : offset + part] = np.bincount(drawn.ravel(), minlength=part * width).reshape(
+                part, width
+            )
+        yield start, table
+
+
+def blocks(resamples: int) -> Iterator[tuple[int, int, int]]:
+    """(first resample, how many, block number) of the stream's blocks.
+
+    Raises:
+        DecisionError: `resamples` < 1.
+    """
+    if resamples < 1:
+        raise DecisionError("nothing would be drawn", expected="at least 1 resample", found=resamples)
+    for start in range(0, resamples, BLOCK):
+        yield start, min(BLOCK, resamples - start), start // BLOCK
+
+
+def _parts(size: int, draws: int) -> Iterator[tuple[int, int]]:
+    """Slices of a block that keep memory bounded; the stream runs on from one to the next."""
+    step = max(1, _CACHE // max(draws, 1))
+    for offset in range(0, size, step):
+        yield offset, min(step, size - offset)
+
+
+def _draws(sums: Integers, denominator: int, constant: bool) -> Draws:
+    ordered = np.sort(sums)
+    ordered.setflags(write=False)
+    return Draws(ordered, denominator, constant)
+
+
+def _columns(table: Integers) -> tuple[Integers, Integers | None]:
+    """Distinct columns and each column's place among them; the table itself where few repeat."""
+    if len(table) > 8 or table.shape[1] < 64:
+        return table, None
+    distinct, _ = compress(table)
+    if distinct.shape[1] > table.shape[1] // 4:
+        return table, None
+    order = np.lexsort(table[::-1])
+    placed = table[:, order]
+    new = np.concatenate([[False], (placed[:, 1:] != placed[:, :-1]).any(axis=0)])
+    column_of = np.empty(table.shape[1], dtype=np.int64)
+    column_of[order] = np.cumsum(new)
+    return distinct, column_of
