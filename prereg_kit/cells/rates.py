@@ -1,0 +1,148 @@
+"""A count over a count: rows with a flag among rows with another, or sums of two columns of a count register."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from prereg_kit.cells.keys import Field, Packer
+from prereg_kit.cells.labels import canonical_order, text_of
+from prereg_kit.cells.locate import located
+from prereg_kit.cells.repeats import settle
+from prereg_kit.cells.source import Source, ValueKind, Where
+from prereg_kit.cells.sums import Sums
+from prereg_kit.cells.walk import Walk
+from prereg_kit.errors import RegisterError
+from prereg_kit.errors import Where as Place
+
+
+@dataclass(frozen=True)
+class Count:
+    """A rate as two whole numbers; `per` splits both by a column (run_id by default).
+
+    `rows_outside` counts rows with the numerator's flag that the denominator does not admit: they are not counted.
+    """
+
+    numerator: int
+    denominator: int
+    per: dict[str, tuple[int, int]] = field(default_factory=dict)
+    rows_used: int = 0
+    rows_unused: int = 0
+    rows_outside: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rate(self) -> Fraction | None:
+        """The exact rate, or None where the denominator is 0 (undefined, never 0)."""
+        return Fraction(self.numerator, self.denominator) if self.denominator else None
+
+
+def count_rate(
+    registers: Source,
+    kind: str,
+    *,
+    where: Where,
+    numerator: str,
+    denominator: str | None = None,
+    by: str | None = "run_id",
+    key: Sequence[str] | None = None,
+    repeats: Literal["refuse", "drop_exact"] = "refuse",
+) -> Count:
+    """Count rows, or sum counts.
+
+    Args:
+        registers: where the rows come from.
+        kind: the kind of register. In `counts` both columns hold whole numbers, which are summed; elsewhere both
+            are flags (true/false, 0/1).
+        where: conditions on columns.
+        numerator: the flag that is counted, among rows that have the
+        denominator: flag; None admits every selected row (in `counts`: the column `episodes`).
+        by: a column to split by, where the register has it.
+        key: the columns that identify a row, or None for the register's default.
+        repeats: what to do with rows of the same key and the same values.
+
+    Raises:
+        RegisterError: as in `cell_table`, and `empty-sum` for sums that are not whole numbers.
+    """
+    rows = registers.rows(kind)
+    summed = kind == "counts"
+    if summed and denominator is None:
+        denominator = "episodes"
+    value_kind: ValueKind = "number" if summed else "boolean"
+    kinds = {name: value_kind for name in (numerator, denominator) if name is not None}
+    split = by if by in rows.columns and by not in rows.lacking else None
+    identifying = tuple(key) if key is not None else rows.key
+    first = Field(split) if split else Field("", fixed=("",))
+    below = tuple(Field(name) for name in identifying if name != split)
+    names = tuple(part.column for part in (first, *below) if part.column)
+    walk = Walk(rows, where, key=names, values=kinds)
+    packer = Packer((first, *below), rows.size)
+    counted, admitted = Sums(), Sums()
+    used = outside = 0
+    for part in walk:
+        _, locals_ = located(part, packer.fields, walk)
+        keys = packer.pack(locals_, part.size)
+        counted.reshape((1 << first.bits,))
+        admitted.reshape((1 << first.bits,))
+        cells = keys >> sum(each.bits for each in below)
+        top = part.numerators(numerator)
+        bottom = part.numerators(denominator) if denominator else np.ones(part.size, dtype=np.int64)
+        scales = [part.block.values[name].denominator for name in kinds]
+        if summed and any(scale != 1 for scale in scales):
+            raise RegisterError("a count that is not a whole number", where=Place(file=part.block.file, field=numerator),
+                                code="impossible-count")  # fmt: skip
+        if not summed:
+            outside += int(((top != 0) & (bottom == 0)).sum())
+            top = top * (bottom != 0)
+        counted.add(cells, top, 1)
+        admitted.add(cells, bottom, 1)
+        used += part.size
+    notes: list[str] = []
+    repeated = packer.repeated() if below else packer.kept()[:0]
+    if len(repeated):
+        corrections = settle(
+            Walk(rows, where, key=names, values=kinds), packer, repeated, tuple(kinds), repeats
+        )
+        _take_out(corrections.values, corrections.extra.tolist(), corrections.keys, counted, admitted, below,
+                  numerator, denominator, summed)  # fmt: skip
+        used -= corrections.dropped
+        notes.append(corrections.note)
+    labels = first.labels(walk.scan.levels[split]) if split else []
+    per = {
+        text_of(label): (int(counted.totals[labels.index(label)]), int(admitted.totals[labels.index(label)]))
+        for label in canonical_order(labels)
+    }
+    if outside:
+        notes.append(f"{outside} rows have {numerator} but not {denominator}, and are not counted")
+    return Count(
+        int(counted.totals.sum()),
+        int(admitted.totals.sum()),
+        per,
+        used,
+        rows.size - used,
+        outside,
+        tuple(notes),
+    )
+
+
+def _take_out(
+    values: dict[str, list[Fraction]],
+    extras: list[int],
+    keys: np.ndarray[tuple[int, ...], np.dtype[np.int64]],
+    counted: Sums,
+    admitted: Sums,
+    below: tuple[Field, ...],
+    numerator: str,
+    denominator: str | None,
+    summed: bool,
+) -> None:
+    cells = (keys >> sum(each.bits for each in below)).tolist()
+    for i, (cell, extra) in enumerate(zip(cells, extras, strict=True)):
+        bottom = int(values[denominator][i]) if denominator else 1
+        top = int(values[numerator][i])
+        counted.totals[cell] -= extra * (top if summed else top * bool(bottom))
+        admitted.totals[cell] -= extra * bottom
