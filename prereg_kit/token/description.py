@@ -1,0 +1,84 @@
+"""What a token claims, read and not verified: for listings, labelled as such."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from prereg_kit.token.certificate import read_certificate
+from prereg_kit.token.names import name_text
+from prereg_kit.token.proof import Container, Form, utc
+from prereg_kit.token.reason import TokenRejected, TokenUnsupported
+from prereg_kit.token.signed import candidates, read_signer
+from prereg_kit.token.verification import open_token
+
+
+@dataclass(frozen=True)
+class Unverified:
+    """A token's claims. Nothing here is proven: neither the time nor the name.
+
+    `tsa` is the subject of the certificate that the signer identifier means, or None if it is not embedded.
+    """
+
+    gen_time: datetime
+    accuracy: timedelta | None
+    serial: int
+    policy: str
+    imprint_algorithm: str
+    imprint_hex: str
+    nonce: int | None
+    tsa: str | None
+    container: Container
+    form: Form
+    label: Literal["unverified"] = "unverified"
+
+    def to_json(self) -> dict[str, Any]:
+        """The claims with the label first."""
+        return {
+            "label": self.label,
+            "gen_time": utc(self.gen_time),
+            "serial": str(self.serial),
+            "policy": self.policy,
+            "imprint": {"algorithm": self.imprint_algorithm, "hex": self.imprint_hex},
+            "tsa": self.tsa,
+        }
+
+
+def describe(blob: bytes) -> Unverified:
+    """Read a token's claims without verifying anything.
+
+    Raises:
+        TokenRejected, TokenUnsupported: it cannot be read as a granted token.
+    """
+    contained, signed, info = open_token(blob)
+    return Unverified(
+        gen_time=info.gen_time,
+        accuracy=info.accuracy,
+        serial=info.serial,
+        policy=info.policy,
+        imprint_algorithm=info.imprint.algorithm,
+        imprint_hex=info.imprint.hex,
+        nonce=info.nonce,
+        tsa=_signer_name(blob),
+        container=contained.container,
+        form=contained.form,
+    )
+
+
+def embedded_certificates(blob: bytes) -> tuple[bytes, ...]:
+    """The certificates inside a token, DER, in the order received: material for a path, never anchors.
+
+    Raises:
+        TokenRejected, TokenUnsupported: it cannot be read as a granted token.
+    """
+    return open_token(blob)[1].certificates
+
+
+def _signer_name(blob: bytes) -> str | None:
+    _, signed, _ = open_token(blob)
+    try:
+        meant, _ = candidates(read_signer(signed), signed, ())
+    except (TokenRejected, TokenUnsupported, ValueError):
+        return None
+    return name_text(read_certificate(meant[0].raw).subject)
