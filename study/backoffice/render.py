@@ -1,0 +1,123 @@
+"""Payloads to the text that a policy reads, in the two languages.
+
+`json`: the payload as one JSON object without spaces. `compact`: a few words, each a token of a closed
+vocabulary; a field that a fault dropped is simply missing from the words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Literal
+
+Payload = Mapping[str, Any]
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+
+COMPACT_ERRORS: Mapping[str, str] = MappingProxyType(
+    {
+        "temporary_error": "fail",
+        "rate_limited": "limit",
+        "service_unavailable": "down",
+        "timeout": "time",
+        "invalid_arguments": "args",
+        "unknown_tool": "tool",
+        "malformed_call": "call",
+        "not_found": "none",
+        "wrong_status": "status",
+        "already_cancelled": "already",
+        "exceeds_remainder": "much",
+        "exceeds_need": "need",
+        "no_stock": "stock",
+        "not_in_order": "line",
+        "not_reserved": "unheld",
+        "wrong_customer": "customer",
+        "budget_exhausted": "budget",
+        "episode_ended": "over",
+    }
+)
+"""Error code -> the word after `err`."""
+
+
+def _paging(payload: Payload) -> list[str]:
+    following = payload.get("next_offset")
+    return [] if following is None else ["next", str(following)]
+
+
+def _search(payload: Payload) -> list[str]:
+    rows = payload.get("customers")
+    if rows is None:
+        return _paging(payload)
+    return [row["customer_id"] for row in rows] + _paging(payload) if rows else ["none"]
+
+
+def _customer(payload: Payload) -> list[str]:
+    words = [payload[key] for key in ("name", "service_level", "address") if key in payload]
+    for ticket in payload.get("open_tickets", ()):
+        words += ["open", ticket["topic"]]
+    return words
+
+
+def _orders(payload: Payload) -> list[str]:
+    rows = payload.get("orders")
+    if rows is None:
+        return _paging(payload)
+    words = []
+    for row in rows:
+        words += [row["order_id"], "held" if row["reserved"] else row["status"]]
+    return words + _paging(payload) if rows else ["none"]
+
+
+def _order(payload: Payload) -> list[str]:
+    words = [payload[key] for key in ("customer_id", "status") if key in payload]
+    for line in payload.get("items", ()):
+        words += [line["product_id"], str(line["amount"]), str(line["quantity"])]
+        if line["reserved"]:
+            words += ["held", str(line["reserved"])]
+    if "address" in payload:
+        words.append(payload["address"])
+    if payload.get("refunded"):
+        words += ["back", str(payload["refunded"])]
+    for ticket in payload.get("open_tickets", ()):
+        words += ["open", ticket["topic"]]
+    return words
+
+
+def _inventory(payload: Payload) -> list[str]:
+    return [payload["product_id"], *([str(payload["available"])] if "available" in payload else [])]
+
+
+_READS: Mapping[str, Callable[[Payload], list[str]]] = MappingProxyType(
+    {
+        "search_customers": _search,
+        "get_customer": _customer,
+        "list_orders": _orders,
+        "get_order": _order,
+        "check_inventory": _inventory,
+    }
+)
+
+
+def _compact(tool: str, payload: Payload) -> str:
+    error = payload.get("error")
+    if error is not None:
+        words = ["err", COMPACT_ERRORS[error["code"]]]
+        if "retry_after" in error:
+            words.append(str(error["retry_after"]))
+        elif error["code"] == "invalid_arguments" and error["field"].isascii():
+            words.append(error["field"])
+        return " ".join(words)
+    words_of = _READS.get(tool)
+    return "ok" if words_of is None else " ".join(words_of(payload))
+
+
+def render(results: Literal["json", "compact"], tool: str, payload: Payload) -> str:
+    """The text of one reply.
+
+    Args:
+        results: the language's form of results.
+        tool: the tool that was called, "" if the call named none.
+        payload: the reply's payload.
+    """
+    return _encode(payload) if results == "json" else _compact(tool, payload)

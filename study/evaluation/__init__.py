@@ -1,0 +1,1 @@
+"""Playing policies on pools and turning episodes into register rows."""
