@@ -105,7 +105,7 @@ class Certificate:
 
     @cached_property
     def key_id(self) -> bytes | None:
-        """subjectKeyIdentifier (4.2.1.2), or None."""
+        """The subject key identifier (4.2.1.2), or None."""
         node = self._value(SUBJECT_KEY_ID)
         return None if node is None else node.expect(der.OCTET_STRING).content
 

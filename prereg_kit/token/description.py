@@ -51,7 +51,7 @@ def describe(blob: bytes) -> Unverified:
     Raises:
         TokenRejected, TokenUnsupported: it cannot be read as a granted token.
     """
-    contained, signed, info = open_token(blob)
+    contained, _, info = open_token(blob)
     return Unverified(
         gen_time=info.gen_time,
         accuracy=info.accuracy,

@@ -143,7 +143,7 @@ def _responders(response: _Response, issuer: Certificate) -> list[Certificate]:
 
 
 def _status(fields: der.Fields) -> Status:
-    """certStatus and thisUpdate of a SingleResponse (4.2.1)."""
+    """Read certStatus and thisUpdate of a SingleResponse (4.2.1)."""
     status = fields.any()
     try:
         as_of = read_time(fields.take(der.GENERALIZED_TIME))

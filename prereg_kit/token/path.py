@@ -29,11 +29,12 @@ from prereg_kit.token.certificate import (
 )
 from prereg_kit.token.constraints import check_names
 from prereg_kit.token.names import name_text, same_name
+from prereg_kit.token.policies import check_policies
 from prereg_kit.token.proof import utc
 from prereg_kit.token.reason import TokenRejected, TokenUnsupported
 
-#: Critical extensions whose meaning is honoured here. Certificate policies (.32), their mappings (.33) and
-#: inhibitAnyPolicy (.54) have no effect while no explicit policy is required (6.1.5).
+#: Critical extensions whose meaning is honoured here; distribution points (.31) say only where lists are, and
+#: policies, their mappings and inhibitAnyPolicy (.32, .33, .54) are followed in `policies`.
 _KNOWN = frozenset(
     {BASIC_CONSTRAINTS, KEY_USAGE, EXTENDED_KEY_USAGE, SUBJECT_ALT_NAME, NAME_CONSTRAINTS, POLICY_CONSTRAINTS}
     | {"2.5.29.31", "2.5.29.32", "2.5.29.33", "2.5.29.54"}
@@ -71,8 +72,9 @@ def build_path(
 
     Raises:
         TokenRejected: untrusted_root, chain_incomplete, chain_signature, chain_invalid, chain_eku_nesting,
-            certificate_expired, weak_key, weak_signature_hash, name_constraints, critical_extension, path_budget.
-        TokenUnsupported: name_constraints, policy_constraints, and what the signatures need.
+            certificate_expired, weak_key, weak_signature_hash, name_constraints, critical_extension,
+            policy_constraints, path_budget.
+        TokenUnsupported: name_constraints, and what the signatures need.
     """
     _check_alone(signer, moment)
     search = _Search(anchors, pool, moment)
@@ -143,6 +145,8 @@ def _try(path: tuple[Certificate, ...], issuer: Certificate, search: _Search, *,
         _check_alone(issuer, search.moment)
         _check_authority(issuer, path, anchor=anchor)
         check_names(issuer, path)
+        if anchor:
+            check_policies((*path, issuer))
     except (TokenRejected, TokenUnsupported) as error:
         search.note(2, len(path), error)
         return False
@@ -168,9 +172,6 @@ def _check_alone(certificate: Certificate, moment: datetime) -> None:
                 f"{certificate.title} has a critical extension that is not known",
                 found=oid,
             )
-    policy = certificate.extensions.get(POLICY_CONSTRAINTS)
-    if policy is not None and any(child.tag == 0x80 for child in der.parse(policy.value).children()):
-        raise TokenUnsupported("policy_constraints", f"{certificate.title} requires an explicit policy")
     check_key(certificate.key, certificate.title)
 
 

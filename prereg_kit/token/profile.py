@@ -36,6 +36,8 @@ def check_profile(certificate: Certificate) -> tuple[Finding, ...]:
         )
     if not certificate.extensions[EXTENDED_KEY_USAGE].critical:
         raise TokenRejected("eku", f"the extended key usage of {certificate.title} is not critical")
+    if certificate.authority[0]:
+        raise TokenRejected("tsa_is_ca", f"the signer {certificate.title} is a certification authority")
     allowed = {DIGITAL_SIGNATURE, CONTENT_COMMITMENT}
     if certificate.key_usage is not None and (
         not certificate.key_usage or not certificate.key_usage <= allowed
@@ -46,8 +48,6 @@ def check_profile(certificate: Certificate) -> tuple[Finding, ...]:
             expected="digitalSignature, contentCommitment or both",
             found=sorted(certificate.key_usage),
         )
-    if certificate.authority[0]:
-        raise TokenRejected("tsa_is_ca", f"the signer {certificate.title} is a certification authority")
     check_key(certificate.key, certificate.title)
     if certificate.key_usage is None:
         return (Finding("key_usage_absent", "the signer's certificate does not limit the use of its key"),)

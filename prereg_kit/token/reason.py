@@ -8,9 +8,9 @@ Neither is a boolean, and the only other way out of `verify` is a `Proof`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import ClassVar, Literal, TypedDict, Unpack, get_args
 
-from prereg_kit.errors import TimestampError
+from prereg_kit.errors import TimestampError, Where
 
 Reason = Literal[
     "too_large",  # more than 256 KiB
@@ -79,7 +79,16 @@ class Finding:
         return {"code": self.code, "message": self.message}
 
 
-class TokenRejected(TimestampError):
+class Details(TypedDict, total=False):
+    """What an error may add to its problem; see `PreregError`."""
+
+    where: Where
+    expected: str
+    found: object
+    next_step: str
+
+
+class TokenRejected(TimestampError):  # noqa: N818 (a verdict, not a mishap)
     """The token was examined and a check failed.
 
     Args:
@@ -90,17 +99,17 @@ class TokenRejected(TimestampError):
 
     verdict: ClassVar[str] = "reject"
 
-    def __init__(self, reason: Reason, problem: str, **details: Any) -> None:
+    def __init__(self, reason: Reason, problem: str, **details: Unpack[Details]) -> None:
         self.reason: Reason = reason
         super().__init__(problem, code=reason, **details)
 
 
-class TokenUnsupported(TimestampError):
+class TokenUnsupported(TimestampError):  # noqa: N818 (a verdict, not a mishap)
     """The token uses something that this verifier does not implement: it is neither proven nor refuted."""
 
     verdict: ClassVar[str] = "unsupported"
     exit_code: ClassVar[int] = 3
 
-    def __init__(self, reason: Reason, problem: str, **details: Any) -> None:
+    def __init__(self, reason: Reason, problem: str, **details: Unpack[Details]) -> None:
         self.reason: Reason = reason
         super().__init__(problem, code=reason, **details)

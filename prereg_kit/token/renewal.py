@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import Literal
 
 from prereg_kit.errors import UsageError
@@ -65,7 +66,7 @@ def renewal_chain(proofs: Sequence[Proof], *, at: datetime) -> RenewalChain:
         raise UsageError("a renewal chain needs a token and an aware time")
     links, findings = [RenewalLink(proofs[0], carried=True)], []
     until, broken = proofs[0].protected_until, False
-    for before, proof in zip(proofs, proofs[1:], strict=False):
+    for before, proof in pairwise(proofs):
         carried = proof.latest <= before.protected_until and proof.gen_time >= before.gen_time
         if not carried:
             findings.append(
@@ -101,8 +102,12 @@ def verify_renewals(
     Args:
         blobs: token files, oldest first; the first stamps `data`.
         data: the document.
-        anchors, untrusted, evidence, now, allow_demo: as in `verify`, for every token.
+        anchors: as in `verify`, for every token.
+        untrusted: as in `verify`.
+        evidence: as in `verify`.
         at: the time at which protection is judged.
+        now: as in `verify`.
+        allow_demo: as in `verify`.
 
     Raises:
         TokenRejected, TokenUnsupported, NotCheckedError: as `verify`, for the first token that fails.

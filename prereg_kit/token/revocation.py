@@ -8,8 +8,8 @@ leaves the tokens before it valid. Absence of data is a finding, never an error:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import Literal
 
 from prereg_kit.token.certificate import Certificate
@@ -46,7 +46,7 @@ def check_revocation(
     sources: list[tuple[_Source, bytes]] = [(crl_status, blob) for blob in crls]
     sources += [(ocsp_status, blob) for blob in ocsps]
     covered = True
-    for target, issuer in zip(path, path[1:], strict=False):
+    for target, issuer in pairwise(path):
         latest: datetime | None = None
         for source, blob in sources:
             try:
