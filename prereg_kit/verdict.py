@@ -167,9 +167,9 @@ class PredictionSummary(_Value):
 class GateVerdict(_Value):
     """A gate: `holds` is True, False or None (unknown), and then what the plan says follows."""
 
-    holds: bool | None
     condition: str
     then: str
+    holds: bool | None = None
     reasons: tuple[Reason, ...] = ()
 
 
