@@ -33,7 +33,7 @@ class MalformedCall(NamedTuple):
     expected: str
 
 
-class _Unreadable(ValueError):
+class _Unreadable(ValueError):  # noqa: N818 - never leaves this module
     pass
 
 

@@ -63,6 +63,16 @@ class CallRecord(NamedTuple):
     next_offset: int | None = None
 
 
+class _Draw(NamedTuple):
+    resource: str | None
+    repeat: int | None
+    drawn: str | None
+    effective: bool
+
+
+_NO_DRAW = _Draw(None, None, None, False)
+
+
 class Reply:
     """What a policy gets for a call.
 
@@ -246,13 +256,13 @@ class Episode:
         self.calls += 1
         if tool.kind == "control":
             self.clock += values[0]
-            return self._answer(tool, None, None, None, False, OK, {"clock": self.clock})
+            return self._answer(tool, _NO_DRAW, OK, {"clock": self.clock})
         resource = tool.resource(values)
         if self.clock < self._limited_until:
-            return self._answer(tool, resource, None, None, False, "rate_limited", None)
+            return self._answer(tool, _Draw(resource, None, None, False), "rate_limited", None)
         event = (tool.name, resource)
         if event in self._outages:
-            return self._answer(tool, resource, None, None, False, "service_unavailable", None)
+            return self._answer(tool, _Draw(resource, None, None, False), "service_unavailable", None)
         try:
             return self._drawn(tool, values, event)
         except Exception as error:
@@ -265,26 +275,26 @@ class Episode:
         name, resource = event
         fault, parameter = self._fault(tool, resource, repeat)
         if fault is None:
-            result = EXECUTE[name](self._state, values)
-            return self._result(tool, resource, repeat, None, False, result)
+            return self._result(
+                tool, _Draw(resource, repeat, None, False), EXECUTE[name](self._state, values)
+            )
+        draw = _Draw(resource, repeat, fault, True)
         if fault == TRANSIENT:
-            return self._answer(tool, resource, repeat, fault, True, "temporary_error", None)
+            return self._answer(tool, draw, "temporary_error", None)
         if fault == RATE_LIMIT:
             self._limited_until = self.clock + RETRY_AFTER_SECONDS[parameter % len(RETRY_AFTER_SECONDS)]
-            return self._answer(tool, resource, repeat, fault, True, "rate_limited", None)
+            return self._answer(tool, draw, "rate_limited", None)
         if fault == OUTAGE:
             self._outages.add(event)
-            return self._answer(tool, resource, repeat, fault, True, "service_unavailable", None)
+            return self._answer(tool, draw, "service_unavailable", None)
         result = EXECUTE[name](self._state, values)
         if fault == TIMEOUT_AFTER_COMMIT:
-            return self._answer(tool, resource, repeat, fault, True, "timeout", None)
-        changed: Payload | Refusal | None = None
+            return self._answer(tool, draw, "timeout", None)
         if fault == STALE_READ:
-            changed = EXECUTE[name](self._state.before_last_write(), values)
-        elif not isinstance(result, Refusal):
-            changed = _altered(name, fault, result, parameter)
-        effective = changed is not None and changed != result
-        return self._result(tool, resource, repeat, fault, effective, changed if effective else result)
+            shown: Payload | Refusal = EXECUTE[name](self._state.before_last_write(), values)
+        else:
+            shown = result if isinstance(result, Refusal) else _altered(name, fault, result, parameter)
+        return self._result(tool, draw._replace(effective=shown != result), shown)
 
     def _fault(self, tool: Tool, resource: str, repeat: int) -> tuple[str | None, int]:
         law = self._law
@@ -295,48 +305,20 @@ class Episode:
         lanes = self._schedule.draw(tool.name, resource, repeat)
         return law.fault(tool.kind, lanes), lanes.parameter
 
-    def _result(
-        self,
-        tool: Tool,
-        resource: str,
-        repeat: int,
-        fault: str | None,
-        effective: bool,
-        result: Payload | Refusal | None,
-    ) -> Reply:
-        if isinstance(result, Refusal):
-            error = {"code": result.code, "tool": tool.name, "field": result.field, "message": result.message}
-            return self._answer(tool, resource, repeat, fault, effective, result.code, {"error": error})
-        return self._answer(tool, resource, repeat, fault, effective, OK, result)
+    def _result(self, tool: Tool, draw: _Draw, result: Payload | Refusal) -> Reply:
+        if not isinstance(result, Refusal):
+            return self._answer(tool, draw, OK, result)
+        error = {"code": result.code, "tool": tool.name, "field": result.field, "message": result.message}
+        return self._answer(tool, draw, result.code, {"error": error})
 
-    def _answer(
-        self,
-        tool: Tool,
-        resource: str | None,
-        repeat: int | None,
-        fault: str | None,
-        effective: bool,
-        status: str,
-        payload: Payload | None,
-    ) -> Reply:
+    def _answer(self, tool: Tool, draw: _Draw, status: str, payload: Payload | None) -> Reply:
         if payload is None:
             error: dict[str, Any] = {"code": status, "tool": tool.name, "message": _MESSAGES[status]}
             if status == "rate_limited":
                 error["retry_after"] = self._limited_until - self.clock
             payload = {"error": error}
-        self.records.append(
-            CallRecord(
-                self.calls,
-                tool.name,
-                resource,
-                repeat,
-                fault,
-                effective,
-                status,
-                self.clock,
-                payload.get("next_offset") if tool.kind == "list" else None,
-            )
-        )
+        following = payload.get("next_offset") if tool.kind == "list" else None
+        self.records.append(CallRecord(self.calls, tool.name, *draw, status, self.clock, following))
         return Reply(tool.name, payload, status, False, self._results)
 
     def _blocked(self) -> Reply | None:
@@ -362,8 +344,8 @@ class Episode:
         return Reply(tool, {"error": error}, error["code"], bool(self.ended_by), self._results)
 
 
-def _altered(tool: str, fault: str, result: Payload, parameter: int) -> Payload | None:
-    """A read's payload under truncation or field dropout, None if the fault finds nothing to change."""
+def _altered(tool: str, fault: str, result: Payload, parameter: int) -> Payload:
+    """A read's payload under truncation or field dropout; equal to `result` if there is nothing to cut."""
     if fault == TRUNCATION:
         return cut_page(LIST_KEYS[tool], result, parameter)
     if fault == FIELD_DROPOUT:

@@ -141,7 +141,7 @@ def compile_law(law: NoiseLaw) -> CompiledLaw:
         ConfigError: a positive rate although some kind of tool has no applicable type, so that its rate could not be p.
     """
     kinds: tuple[ToolKind, ...] = ("list", "record", "write")
-    cuts = {kind: _cuts(law, kind) for kind in kinds}
+    cuts: dict[str, tuple[tuple[int, str], ...]] = {kind: _cuts(law, kind) for kind in kinds}
     bare = [kind for kind, rows in cuts.items() if not rows]
     if law.rate > 0 and bare:
         raise ConfigError(

@@ -8,27 +8,33 @@ from types import MappingProxyType
 from study.backoffice.profile import IdPool, Language, Profile, WorldProfile
 from study.errors import ConfigError
 
-_FIRST_NAMES = (
+
+def _words(text: str, separator: str = " ") -> tuple[str, ...]:
+    return tuple(text.split(separator))
+
+
+_FIRST_NAMES = _words(
     "Adele Amir Anouk Arjun Beatriz Bruno Camille Chidi Clara Dario Dilara Edith Elif Emeka Esther Farid Fiona "
     "Gaspard Greta Hana Hugo Ilse Imran Ines Ivo Jana Jonas Kavya Kenji Lars Leila Lotte Lucia Magnus Maren Mateo "
     "Meera Mila Nadia Niko Noor Olga Oscar Paula Pedro Priya Rahel Rosa Samir Sofia Soren Tamar Theo Tomas Uma "
     "Vera Viktor Wanda Yara Yusuf Zoe Alma Basil Cosmo"
-).split()
-_LAST_NAMES = (
+)
+_LAST_NAMES = _words(
     "Abara Acosta Almeida Anders Baptiste Barros Becker Bianchi Bjork Brandt Castellano Chandra Coelho Dahl Danso "
     "Demir Dubois Eklund Endo Fabre Ferrari Fischer Fontaine Garza Gruber Haddad Hansen Hartmann Horvat Ibarra "
     "Iyer Jansen Jovanovic Kaplan Keller Khoury Kovacs Laurent Lindqvist Lombardi Maurer Mbeki Mendes Moreau "
     "Nakata Navarro Novak Okafor Olsen Ortega Petrov Quintero Rossi Sandoval Sato Schreiber Silva Sorensen Tanaka "
     "Toure Valdez Vogel Weiss Yilmaz"
-).split()
-_STREETS = (
+)
+_STREETS = _words(
     "Alder Lane,Beacon Street,Birch Avenue,Canal Street,Cedar Court,Chapel Road,Chestnut Street,Clover Way,"
     "Dogwood Drive,Elm Street,Fern Hollow Road,Foundry Street,Garden Terrace,Grove Street,Harbor View,Hazel Road,"
     "Hillcrest Avenue,Juniper Lane,Lakeside Drive,Larch Street,Laurel Court,Linden Street,Magnolia Avenue,"
     "Maple Street,Market Street,Meadow Lane,Mill Road,Myrtle Street,Oak Street,Orchard Road,Park Row,Pine Street,"
     "Poplar Avenue,Quarry Road,Railway Street,River Road,Rowan Street,School Lane,Spruce Street,Station Road,"
-    "Sycamore Street,Tanner Street,Union Street,Valley Road,Vine Street,Walnut Street,Willow Court,Windmill Lane"
-).split(",")
+    "Sycamore Street,Tanner Street,Union Street,Valley Road,Vine Street,Walnut Street,Willow Court,Windmill Lane",
+    separator=",",
+)
 _PLACES = (
     ("Cambridge", "02139"),
     ("Providence", "02903"),
@@ -55,13 +61,14 @@ _PLACES = (
     ("Eugene", "97401"),
     ("Tacoma", "98402"),
 )
-_PRODUCTS = (
+_PRODUCTS = _words(
     "bath towel set,bookend pair,bread box,canvas backpack,ceramic planter,coffee grinder,cork board,cutting board,"
     "desk lamp,door mat,electric kettle,floor cushion,garden hose,hand mixer,ironing board,key cabinet,kitchen scale,"
     "laundry basket,letter tray,magazine rack,mantel clock,milk frother,mirror tile,paper shredder,picture frame,"
     "pillow case,pocket radio,rain gauge,salad spinner,shoe rack,shower curtain,soap dispenser,spice rack,"
-    "step ladder,storage crate,table fan,tool box,travel mug,wall hook set,watering can"
-).split(",")
+    "step ladder,storage crate,table fan,tool box,travel mug,wall hook set,watering can",
+    separator=",",
+)
 
 NATURAL = Profile(
     name="natural",
@@ -73,12 +80,12 @@ NATURAL = Profile(
         order_ids=IdPool("O-", 10000, 99999),
         customer_ids=IdPool("C-", 1000, 9999, partitioned=True),
         product_ids=IdPool("P-", 100, 999),
-        first_names=tuple(_FIRST_NAMES),
-        last_names=tuple(_LAST_NAMES),
+        first_names=_FIRST_NAMES,
+        last_names=_LAST_NAMES,
         address_fields=("street", "city", "postal_code"),
-        streets=tuple(_STREETS),
+        streets=_STREETS,
         places=_PLACES,
-        product_names=tuple(_PRODUCTS),
+        product_names=_PRODUCTS,
         line_amounts=(450, 799, 1200, 1495, 1950, 2300, 2749, 3200, 4125, 5400, 6875, 8999, 12000, 14950),
         priced_lines=True,
         quantities=(1, 1, 1, 2, 2, 3),
@@ -154,14 +161,13 @@ NATURAL = Profile(
                 "ticket_order",
                 (
                     "open a {topic} ticket for order {order}, with the priority of its customer's service level.",
-                    "please file a ticket about order {order}, topic {topic}; its priority is the customer's service level.",
+                    "please file a {topic} ticket about order {order}; its priority is the customer's service level.",
                 ),
             ),
             (
                 "ticket_customer",
                 (
-                    "open a {topic} ticket for {customer}, about no particular order, with the priority of their service "
-                    "level.",
+                    "open a {topic} ticket for {customer}, about no order, with the priority of their service level.",
                     "{customer} has a {topic} question that concerns no order: open a ticket, its priority being their "
                     "service level.",
                 ),

@@ -51,14 +51,14 @@ def page(key: str, rows: list[Any], offset: int, size: int) -> Payload:
     }
 
 
-def cut_page(key: str, payload: Payload, parameter: int) -> Payload | None:
-    """A page cut to m = 1 + parameter mod (L-1) of its L rows, or None if L <= 1.
+def cut_page(key: str, payload: Payload, parameter: int) -> Payload:
+    """A page cut to m = 1 + parameter mod (L-1) of its L rows; the same page if L <= 1.
 
     The total stays honest and next_offset loses no row.
     """
     rows = payload[key]
     if len(rows) <= 1:
-        return None
+        return payload
     kept = 1 + parameter % (len(rows) - 1)
     return {**payload, key: rows[:kept], "has_more": True, "next_offset": payload["offset"] + kept}
 

@@ -89,10 +89,8 @@ def _next_page(planned: PlannedCall, reply: Reply) -> int | None:
 
 def _seen(planned: PlannedCall, reply: Reply) -> bool:
     rows = reply.payload.get(LIST_KEYS[planned.name], ())
-    return any(
-        planned.seeks in (row.get("order_id"), row["customer_id"] if "customer_id" in row else None)
-        for row in rows
-    )
+    key = "customer_id" if planned.name == "search_customers" else "order_id"
+    return any(row[key] == planned.seeks for row in rows)
 
 
 def took_effect(planned: PlannedCall) -> Generator[Call, Reply, bool]:

@@ -138,14 +138,19 @@ def _check_postal(value: object) -> str:
     return value.strip()
 
 
+def _integral(value: object) -> bool:
+    """A float without fraction (which excludes NaN and infinities) or a short text of digits."""
+    if isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, str) and len(value) <= MAX_ID and _DIGITS.fullmatch(value.strip()) is not None
+
+
 def _integer_checker(low: int, high: int) -> Callable[[object], int]:
     expected = f"an integer from {low} to {high}"
 
     def check(value: object) -> int:
-        if isinstance(value, float) and value.is_integer():  # false for NaN and infinities
-            value = int(value)
-        elif isinstance(value, str) and len(value) <= MAX_ID and _DIGITS.fullmatch(value.strip()):
-            value = int(value)
+        if _integral(value):
+            value = int(value)  # type: ignore[call-overload]
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             raise Unfit(expected)
         return value
