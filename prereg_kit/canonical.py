@@ -8,48 +8,60 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
 from prereg_kit.mixture import Integers
 
+_TRIED = 5040
+
 
 def canonical(table: Integers) -> Integers:
-    """The same table whatever the order of its rows and columns: int64 [S, T].
+    """The same int64 [S, T] whatever the order of `table`'s rows and columns."""
+    rows, columns = canonical_order(table[None])
+    return np.ascontiguousarray(table[rows][:, columns])
 
-    Rows are ranked by their sorted values, and rows that tie by what their columns hold, as often as that
-    separates more (colour refinement); columns are then sorted. Rows that still tie are tried in every order
-    (up to 5,040 of them) and the smallest table is kept.
+
+def canonical_order(tables: Integers) -> tuple[Integers, Integers]:
+    """Row order [S] and column order [T] that put tables [H, S, T], permuted together, into one form.
+
+    Rows are ranked by their sorted cells, and rows that tie by what their columns hold, for as long as that
+    separates more of them (colour refinement); columns are then sorted. Rows that still tie are mostly
+    exchangeable; they are tried in every order (up to 5,040) and the smallest table is kept.
     """
-    rank = _ranks(np.sort(table, axis=1))
-    while len(np.unique(rank)) < len(rank):
-        column_rank = _ranks(np.sort(_pair(table, rank[:, None]), axis=0).T)
-        finer = _ranks(np.column_stack([rank, np.sort(_pair(table, column_rank[None, :]), axis=1)]))
-        if len(np.unique(finer)) == len(np.unique(rank)):
+    cells = _labels(tables)
+    rank = _ranks(np.sort(cells, axis=1))
+    classes = int(rank.max()) + 1
+    while classes < len(rank):
+        column_rank = _ranks(np.sort(_pair(cells, rank[:, None]), axis=0).T)
+        rank = _ranks(np.column_stack([rank, np.sort(_pair(cells, column_rank[None, :]), axis=1)]))
+        if int(rank.max()) + 1 == classes:
             break
-        rank = finer
-    order = np.argsort(rank, kind="stable")
-    groups = [list(group) for _, group in itertools.groupby(order.tolist(), key=lambda row: int(rank[row]))]
-    groups = [_distinct(group, table) for group in groups]
-    tried = math.prod(math.factorial(len(group)) for group in groups)
-    choices: Iterator[tuple[tuple[int, ...], ...]] = iter([tuple(tuple(group) for group in groups)])
-    if 1 < tried <= 5040:
-        choices = itertools.product(*(itertools.permutations(group) for group in groups))
-    return min((_sorted_columns(table[list(itertools.chain(*choice))]) for choice in choices), key=_bytes)
+        classes = int(rank.max()) + 1
+    order = np.argsort(rank, kind="stable").tolist()
+    groups = [list(group) for _, group in itertools.groupby(order, key=lambda row: int(rank[row]))]
+    tied = [group for group in groups if len({cells[row].tobytes() for row in group}) > 1]
+    orders = [order]
+    if tied and math.prod(math.factorial(len(group)) for group in tied) <= _TRIED:
+        choices = itertools.product(
+            *(itertools.permutations(group) if group in tied else [group] for group in groups)
+        )
+        orders = [list(itertools.chain(*choice)) for choice in choices]
+    best = min(orders, key=lambda rows: _smallest(cells[rows]).astype(">i8").tobytes())
+    return np.array(best, dtype=np.int64), np.lexsort(cells[best][::-1]).astype(np.int64)
 
 
-def _distinct(group: list[int], table: Integers) -> list[int]:
-    """Rows of one rank; in value order, which is only a start for the search over their orders."""
-    return sorted(group, key=lambda row: table[row].tolist())
+def _smallest(cells: Integers) -> Integers:
+    """The table with its columns in lexicographic order, first row first."""
+    return np.ascontiguousarray(cells[:, np.lexsort(cells[::-1])])
 
 
-def _bytes(table: Integers) -> bytes:
-    return table.astype(">i8").tobytes()
-
-
-def _sorted_columns(table: Integers) -> Integers:
-    return np.ascontiguousarray(table[:, np.lexsort(table[::-1])])
+def _labels(tables: Integers) -> Integers:
+    """One integer for each cell's tuple over the H tables, in the tuples' order; the values if H is 1."""
+    cells: Integers = tables[0]
+    for table in tables[1:]:
+        cells = _pair(table, np.unique(cells, return_inverse=True)[1].reshape(cells.shape))
+    return cells
 
 
 def _ranks(rows: Integers) -> Integers:
@@ -59,6 +71,6 @@ def _ranks(rows: Integers) -> Integers:
 
 
 def _pair(values: Integers, label: Integers) -> Integers:
-    """One integer for each (value, label) pair, order by label first."""
+    """One integer for each (label, value) pair, in the pairs' order."""
     dense = np.unique(values, return_inverse=True)[1].reshape(values.shape)
     return np.asarray(label * (int(dense.max()) + 1) + dense, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Intervals of a mean difference: percentile bootstrap by either engine, and variance components.
+"""Percentile bootstrap intervals of a mean difference, by either engine.
 
 Pure. `D` is an integer table [S seed pairs, T tasks]; a cell's difference is D / denominator. Percentile ends are
 inverse-CDF quantiles at (1 - level)/2 and 1 - (1 - level)/2, as fractions.
@@ -11,7 +11,6 @@ studentised intervals are refused likewise: nobody has measured their coverage h
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -20,11 +19,35 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from prereg_kit import exact, resample
+from prereg_kit.draws import Draws
 from prereg_kit.errors import DecisionError
 from prereg_kit.exact import integers, positive
 from prereg_kit.lattice import Lattice
 from prereg_kit.mixture import Integers
 from prereg_kit.random_stream import StreamKey
+from prereg_kit.variance import (
+    CONSTANT,
+    ONE_SEED,
+    ONE_TASK,
+    VarianceComponents,
+    closed_form_variance,
+    tail_of,
+    variance_component_t,
+)
+
+__all__ = [
+    "SCHEME_WORDS",
+    "Engine",
+    "Percentile",
+    "Scheme",
+    "VarianceComponents",
+    "check_method",
+    "closed_form_variance",
+    "from_draws",
+    "leave_one_out",
+    "two_sided",
+    "variance_component_t",
+]
 
 Engine = Literal["exact", "monte_carlo", "auto"]
 Scheme = Literal["crossed", "seeds_only", "tasks_only", "own_tasks", "pooled"]
@@ -85,31 +108,6 @@ class Percentile:
         return sd > 0 and abs(value - bound) <= sd
 
 
-@dataclass(frozen=True)
-class VarianceComponents:
-    """Two-way random-effects interval of the mean; floats, shown beside and never decided on.
-
-    Attributes:
-        level: nominal, in (0, 1).
-        mean: the mean difference, exact.
-        lower: mean - t se.
-        upper: mean + t se.
-        se: standard error of the mean, >= 0.
-        df: Satterthwaite degrees of freedom, > 0 (inf where nothing varies).
-        mean_squares: seeds, tasks, residual; None where it has no degrees of freedom.
-        note: what was not estimable, or which component came out negative.
-    """
-
-    level: Fraction
-    mean: Fraction
-    lower: float
-    upper: float
-    se: float
-    df: float
-    mean_squares: tuple[Fraction | None, Fraction | None, Fraction | None]
-    note: str | None = None
-
-
 def two_sided(
     D: ArrayLike,  # noqa: N803
     denominator: int,
@@ -143,7 +141,7 @@ def two_sided(
         DecisionError: a method that is refused, a level outside (0, 1), no key, a table that is not integer.
     """
     check_method(method)
-    tail = _tail(level)
+    tail = tail_of(level)
     table = integers(np.ravel(D)[None, :] if scheme == "pooled" else D, 2)
     positive(denominator)
     actual, note = _identifiable(scheme, table)
@@ -167,14 +165,14 @@ def two_sided(
 
 
 def from_draws(
-    draws: resample.Draws, level: Fraction, scheme: str, asked: str | None = None, note: str | None = None
+    draws: Draws, level: Fraction, scheme: str, asked: str | None = None, note: str | None = None
 ) -> Percentile:
     """The interval of given draws, such as one of `resample.crossed_batch`.
 
     Raises:
         DecisionError: a level outside (0, 1).
     """
-    tail = _tail(level)
+    tail = tail_of(level)
     ends = draws.quantile(tail), draws.quantile(1 - tail)
     sds = draws.mc_sd(tail), draws.mc_sd(1 - tail)
     note = CONSTANT if draws.constant and note is None else note
@@ -204,88 +202,6 @@ def check_method(method: str) -> None:
         )
 
 
-def variance_component_t(D: ArrayLike, denominator: int, level: Fraction) -> VarianceComponents:  # noqa: N803
-    """Mean -+ t sqrt((MSseed + MStask - MSerr) / (S T)), Satterthwaite (Biometrics 1946) degrees of freedom.
-
-    Seeds and tasks are random and crossed, one cell mean each. Where a component is estimated as negative
-    (MSseed < MSerr or MStask < MSerr) it is set to 0, which leaves the other's mean square alone in the
-    variance. With one seed pair, or one task, only the other factor's mean square exists.
-
-    Args:
-        D: integers [S, T].
-        denominator: positive.
-        level: in (0, 1).
-
-    Raises:
-        DecisionError: a single cell, from which no variance can be estimated; not an integer table.
-    """
-    tail = _tail(level)
-    table = integers(D, 2)
-    unit = Fraction(1, positive(denominator))
-    seeds, tasks = table.shape
-    if table.size == 1:
-        raise DecisionError("one seed pair and one task: no variance can be estimated", found=table.shape)
-    rows, columns, cells = (part * unit * unit for part in _squares(table))
-    mean = Fraction(int(table.sum()), table.size) * unit
-    by_seed = rows / (seeds - 1) if seeds > 1 else None
-    by_task = columns / (tasks - 1) if tasks > 1 else None
-    error = cells / ((seeds - 1) * (tasks - 1)) if seeds > 1 and tasks > 1 else None
-    parts, note = _parts(by_seed, by_task, error, seeds, tasks)
-    variance = sum((sign * square for sign, square, _ in parts), Fraction(0)) / table.size
-    if variance <= 0:
-        note = note or CONSTANT
-        return VarianceComponents(
-            level, mean, float(mean), float(mean), 0.0, math.inf, (by_seed, by_task, error), note
-        )
-    weight = sum((square * square / df for _, square, df in parts), Fraction(0))
-    df = float((variance * table.size) ** 2 / weight)
-    from scipy.special import stdtrit
-
-    se = math.sqrt(variance)
-    reach = float(stdtrit(df, float(1 - tail))) * se
-    centre = float(mean)
-    return VarianceComponents(
-        level, mean, centre - reach, centre + reach, se, df, (by_seed, by_task, error), note
-    )
-
-
-def _parts(
-    by_seed: Fraction | None, by_task: Fraction | None, error: Fraction | None, seeds: int, tasks: int
-) -> tuple[list[tuple[int, Fraction, int]], str | None]:
-    """Signed mean squares of the variance with their degrees of freedom, and what to say about it."""
-    if by_seed is None:
-        assert by_task is not None
-        return [(1, by_task, tasks - 1)], ONE_SEED
-    if by_task is None or error is None:
-        return [(1, by_seed, seeds - 1)], ONE_TASK
-    rest = (seeds - 1) * (tasks - 1)
-    if by_seed < error and by_task < error:
-        return [(1, error, rest)], "seed and task variance components estimated as negative and set to 0"
-    if by_seed < error:
-        return [(1, by_task, tasks - 1)], "seed variance component estimated as negative and set to 0"
-    if by_task < error:
-        return [(1, by_seed, seeds - 1)], "task variance component estimated as negative and set to 0"
-    return [(1, by_seed, seeds - 1), (1, by_task, tasks - 1), (-1, error, rest)], None
-
-
-def closed_form_variance(D: ArrayLike, denominator: int = 1) -> Fraction:  # noqa: N803
-    """Exact variance of the crossed resampled mean: var(r)/S + var(c)/T + mean(e**2)/(S T).
-
-    r seed means, c task means, e doubly centred cells, variances divided by S and T. Given the draws the mean
-    is sum_st w_s n_t D_st / (S T) with independent multinomial counts w and n; expanding D in mean, row,
-    column and residual leaves no cross terms.
-
-    Raises:
-        DecisionError: not a non-empty integer table.
-    """
-    table = integers(D, 2)
-    seeds, tasks = table.shape
-    rows, columns, cells = _squares(table)
-    total = rows / (seeds * tasks * seeds) + columns / (seeds * tasks * tasks) + cells / (seeds * tasks) ** 2
-    unit = Fraction(1, positive(denominator))
-    return total * unit * unit
-
-
 def leave_one_out(D: ArrayLike) -> list[tuple[int, Integers]]:  # noqa: N803
     """(left-out row, the table without it) for every seed pair; empty with one seed pair.
 
@@ -296,30 +212,6 @@ def leave_one_out(D: ArrayLike) -> list[tuple[int, Integers]]:  # noqa: N803
     if len(table) < 2:
         return []
     return [(index, np.delete(table, index, axis=0)) for index in range(len(table))]
-
-
-def _squares(table: Integers) -> tuple[Fraction, Fraction, Fraction]:
-    """Sums of squares for seeds, tasks and residual, in units of D squared; they add to the total."""
-    seeds, tasks = table.shape
-    everything = int(table.sum())
-    correction = Fraction(everything**2, seeds * tasks)
-    rows = Fraction(sum(value * value for value in table.sum(axis=1).tolist()), tasks) - correction
-    columns = Fraction(_sum_of_squares(table.sum(axis=0)), seeds) - correction
-    total = Fraction(_sum_of_squares(table.ravel())) - correction
-    return rows, columns, total - rows - columns
-
-
-def _sum_of_squares(values: Integers) -> int:
-    largest = int(np.abs(values).max())
-    if largest * largest * len(values) < 1 << 62:
-        return int(values @ values)
-    return sum(value * value for value in values.tolist())
-
-
-def _tail(level: Fraction) -> Fraction:
-    if not 0 < level < 1:
-        raise DecisionError("an interval's level must lie in (0, 1)", found=str(level))
-    return (1 - Fraction(level)) / 2
 
 
 def _identifiable(scheme: str, table: Integers) -> tuple[str, str | None]:
@@ -350,9 +242,7 @@ def _exact(scheme: str, table: Integers, denominator: int) -> Lattice:
     return engine[scheme](table, denominator)
 
 
-def _monte_carlo(
-    scheme: str, table: Integers, denominator: int, resamples: int, key: StreamKey
-) -> resample.Draws:
+def _monte_carlo(scheme: str, table: Integers, denominator: int, resamples: int, key: StreamKey) -> Draws:
     keyed = key.on(key.axis, scheme)
     if scheme == "pooled":
         return resample.pooled(table.ravel(), denominator, resamples, keyed)

@@ -13,76 +13,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prereg_kit.canonical import canonical
+from prereg_kit.canonical import canonical, canonical_order
+from prereg_kit.draws import Draws
 from prereg_kit.errors import DecisionError
 from prereg_kit.exact import compress, integers, positive
 from prereg_kit.mixture import Integers
 from prereg_kit.random_stream import Stream, StreamKey
 
 BLOCK = 256  # resamples to one block of the stream; part of the specification
-_CACHE = 1 << 20
-
-
-@dataclass(frozen=True)
-class Draws:
-    """Resampled means, as integer sums in ascending order.
-
-    Attributes:
-        sums: int64 [B], ascending.
-        denominator: positive; a resampled mean is sum / denominator.
-        constant: whether no resample could have given another value.
-    """
-
-    sums: Integers = field(repr=False)
-    denominator: int
-    constant: bool = False
-
-    @property
-    def resamples(self) -> int:
-        """B, the number of resamples."""
-        return len(self.sums)
-
-    def quantile(self, p: Fraction) -> Fraction:
-        """Inverse CDF of the draws: the smallest drawn mean with at least p B draws at or below it.
-
-        Raises:
-            DecisionError: p outside (0, 1].
-        """
-        return Fraction(int(self.sums[self._rank(p) - 1]), self.denominator)
-
-    def mc_sd(self, p: Fraction) -> Fraction:
-        """Monte Carlo standard deviation of `quantile(p)`, by Woodruff's order statistics (JASA 1952).
-
-        The ranks two binomial standard deviations, 2 sqrt(B p (1 - p)) rounded up, below and above that of the
-        quantile are four Monte Carlo sds of the quantile apart. A rational number, the same on every machine.
-
-        Raises:
-            DecisionError: p outside (0, 1].
-        """
-        rank = self._rank(p)
-        square = 4 * self.resamples * p * (1 - p)
-        reach = math.isqrt(math.ceil(square) - 1) + 1 if square > 0 else 0
-        low, high = max(rank - reach, 1), min(rank + reach, self.resamples)
-        return Fraction(int(self.sums[high - 1]) - int(self.sums[low - 1]), 4 * self.denominator)
-
-    def undecided(self, p: Fraction, bound: Fraction) -> bool:
-        """Whether `bound` lies within one Monte Carlo sd of `quantile(p)`, ends included.
-
-        A quantile that does not vary between runs (sd 0) is decided, even on the bound.
-        """
-        sd = self.mc_sd(p)
-        return sd > 0 and abs(self.quantile(p) - bound) <= sd
-
-    def _rank(self, p: Fraction) -> int:
-        if not 0 < p <= 1:
-            raise DecisionError("no such quantile", expected="a probability in (0, 1]", found=str(p))
-        return math.ceil(p * self.resamples)
+_STEP = 1 << 20
 
 
 def crossed(D: ArrayLike, denominator: int, resamples: int, key: StreamKey) -> Draws:  # noqa: N803
@@ -106,42 +49,55 @@ def crossed_batch(
     """As `crossed` for several tables, drawing the counts of tables of one shape once.
 
     Each result is what `crossed` gives for that table alone.
+
+    Raises:
+        DecisionError: as `crossed`.
     """
     checked = [canonical(integers(table, 2)) for table in tables]
     positive(denominator)
     done: dict[int, Draws] = {}
     for shape in dict.fromkeys(table.shape for table in checked):
         chosen = [index for index, table in enumerate(checked) if table.shape == shape]
-        sums = crossed_sums(np.stack([checked[index] for index in chosen]), resamples, key)
+        sums = _sums(np.stack([checked[index] for index in chosen]), resamples, key)
         for index, row in zip(chosen, sums, strict=True):
             scale = shape[0] * shape[1] * denominator
             done[index] = _draws(row, scale, bool(np.ptp(checked[index]) == 0))
     return [done[index] for index in range(len(checked))]
 
 
-def crossed_sums(tables: Integers, resamples: int, key: StreamKey) -> Integers:
+def crossed_sums(tables: Sequence[ArrayLike], resamples: int, key: StreamKey) -> Integers:
     """Sums over the drawn seed pairs and tasks for every table, int64 [H, B], in the order of the draws.
 
-    The building block of endpoints that are not a mean, such as a rate with a random denominator: element b of
-    every row is one resample of the same tasks and seed pairs. Tables are taken as they are; a caller who
-    wants the result to ignore the order of tasks puts them in one order for all tables beforehand.
+    The building block of endpoints that are not a mean, such as a rate with a random denominator
+    (`RatioDraws.of`): column b is one resample, the same tasks and seed pairs in every table. The tables are put
+    in one canonical order together.
 
     Args:
-        tables: int64 [H, S, T].
+        tables: H integer tables [S, T] over the same seed pairs and tasks.
         resamples: B >= 1.
         key: axes `tasks` and `seeds` of it are drawn.
+
+    Raises:
+        DecisionError: tables that are not integer or not of one shape, or B < 1.
     """
+    checked = [integers(table, 2) for table in tables]
+    if len({table.shape for table in checked}) != 1:
+        raise DecisionError("tables of different shapes", found=[table.shape for table in checked])
+    stack = np.stack(checked)
+    rows, columns = canonical_order(stack)
+    return _sums(stack[:, rows][:, :, columns], resamples, key)
+
+
+def _sums(tables: Integers, resamples: int, key: StreamKey) -> Integers:
     count, seeds, tasks = tables.shape
     columns, column_of = _columns(tables.reshape(count * seeds, tasks))
     matrix = columns.T.astype(np.float64)
     result = np.empty((count, resamples), dtype=np.int64)
-    drawn_seeds = counts(key.on("seeds"), seeds, seeds, resamples)
-    for start, task_counts in counts(
-        key.on("tasks"), tasks, tasks, resamples, column_of=column_of, columns=columns.shape[1]
-    ):
-        _, seed_counts = next(drawn_seeds)
-        per_row = (task_counts @ matrix).reshape(-1, count, seeds)
-        result[:, start : start + len(per_row)] = np.einsum("bhs,bs->hb", per_row, seed_counts)
+    rows = _rows(tasks)
+    drawn = counts(key.on("seeds"), seeds, resamples, rows=rows)
+    for start, taken in counts(key.on("tasks"), tasks, resamples, rows=rows, column_of=column_of):
+        per_row = (taken @ matrix).reshape(-1, count, seeds)
+        result[:, start : start + len(per_row)] = np.einsum("bhs,bs->hb", per_row, next(drawn)[1])
     return result
 
 
@@ -159,20 +115,20 @@ def unpaired(
             "arms with different numbers of tasks", found=f"{above.shape[1]}, {below.shape[1]}"
         )
     common = math.lcm(len(above), len(below))
-    table = np.concatenate([above * (common // len(above)), -below * (common // len(below))])
-    table = table[:, np.lexsort(table[::-1])]
-    split, tasks = len(above), above.shape[1]
+    table = np.concatenate(
+        [canonical(above) * (common // len(above)), -canonical(below) * (common // len(below))]
+    )
+    rows, tasks = _rows(above.shape[1]), above.shape[1]
+    table = table[:, canonical_order(table[None])[1]]
     columns, column_of = _columns(table)
     matrix = columns.T.astype(np.float64)
     sums = np.empty(resamples, dtype=np.int64)
-    first = counts(key.on("treatment seeds"), split, split, resamples)
-    second = counts(key.on("reference seeds"), len(below), len(below), resamples)
-    for start, task_counts in counts(
-        key.on("tasks"), tasks, tasks, resamples, column_of=column_of, columns=columns.shape[1]
-    ):
+    first = counts(key.on("treatment seeds"), len(above), resamples, rows=rows)
+    second = counts(key.on("reference seeds"), len(below), resamples, rows=rows)
+    for start, drawn in counts(key.on("tasks"), tasks, resamples, rows=rows, column_of=column_of):
         taken = np.concatenate([next(first)[1], next(second)[1]], axis=1)
-        sums[start : start + len(taken)] = ((task_counts @ matrix) * taken).sum(axis=1)
-    constant = bool((np.ptp(above) == 0) and (np.ptp(below) == 0))
+        sums[start : start + len(taken)] = ((drawn @ matrix) * taken).sum(axis=1)
+    constant = bool(np.ptp(above) == 0 and np.ptp(below) == 0)
     return _draws(sums, common * tasks * positive(denominator), constant)
 
 
@@ -203,7 +159,9 @@ def own_tasks(rows: Sequence[ArrayLike], denominator: int, resamples: int, key: 
     for start, size, block in blocks(resamples):
         who = Stream(key.on("seeds"), block).below(seeds, size * seeds)
         stream = Stream(key.on("tasks of a drawn seed"), block)
-        for offset, part in _parts(size, seeds * tasks):
+        step = _rows(seeds * tasks)
+        for offset in range(0, size, step):
+            part = min(step, size - offset)
             which = stream.below(tasks, part * seeds * tasks).reshape(part * seeds, tasks)
             which += who[offset * seeds : (offset + part) * seeds, None] * tasks
             sums[start + offset : start + offset + part] = flat[which].reshape(part, -1).sum(axis=1)
@@ -213,49 +171,41 @@ def own_tasks(rows: Sequence[ArrayLike], denominator: int, resamples: int, key: 
 def _one_axis(values: Integers, denominator: int, resamples: int, key: StreamKey) -> Draws:
     ordered = np.sort(values)
     columns, column_of = _columns(ordered[None, :])
+    vector = columns[0].astype(np.float64)
     sums = np.empty(resamples, dtype=np.int64)
     size = len(ordered)
-    for start, drawn in counts(key, size, size, resamples, column_of=column_of, columns=columns.shape[1]):
-        sums[start : start + len(drawn)] = (drawn @ columns[0].astype(np.float64)).astype(np.int64)
+    for start, drawn in counts(key, size, resamples, rows=_rows(size), column_of=column_of):
+        sums[start : start + len(drawn)] = (drawn @ vector).astype(np.int64)
     return _draws(sums, size * denominator, bool(np.ptp(values) == 0))
 
 
 def counts(
-    key: StreamKey,
-    units: int,
-    draws: int,
-    resamples: int,
-    *,
-    column_of: Integers | None = None,
-    columns: int | None = None,
+    key: StreamKey, units: int, resamples: int, *, rows: int, column_of: Integers | None = None
 ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """How often each unit is drawn: (first resample, float64 [b, units]) block by block, whole numbers.
+    """How often each unit is drawn in `units` draws: (first resample, float64 [b, units], whole numbers).
 
     Args:
         key: seed, plan, scheme and axis.
-        units: how many there are to draw from.
-        draws: how many are drawn for each resample.
+        units: how many there are to draw from, and how many are drawn.
         resamples: B >= 1; B only says where to stop, it moves no draw.
-        column_of: int64 [units]: count units of one column together.
-        columns: how many columns `column_of` names.
+        rows: resamples to one step at most, for bounded memory; moves no draw.
+        column_of: int64 [units]: count the units of one column together.
 
     Raises:
         DecisionError: B < 1.
     """
-    width = units if columns is None else columns
+    width = units if column_of is None else int(column_of.max()) + 1
     for start, size, block in blocks(resamples):
         stream = Stream(key, block)
-        table = np.empty((size, width))
-        for offset, part in _parts(size, draws):
-            drawn = stream.below(units, part * draws)
+        for offset in range(0, size, rows):
+            part = min(rows, size - offset)
+            drawn = stream.below(units, part * units)
             if column_of is not None:
                 drawn = column_of[drawn]
-            drawn = drawn.reshape(part, draws)
+            drawn = drawn.reshape(part, units)
             drawn += np.arange(part)[:, None] * width
-            table[offset : offset + part] = np.bincount(drawn.ravel(), minlength=part * width).reshape(
-                part, width
-            )
-        yield start, table
+            table = np.bincount(drawn.ravel(), minlength=part * width).reshape(part, width)
+            yield start + offset, table.astype(np.float64)
 
 
 def blocks(resamples: int) -> Iterator[tuple[int, int, int]]:
@@ -270,11 +220,9 @@ def blocks(resamples: int) -> Iterator[tuple[int, int, int]]:
         yield start, min(BLOCK, resamples - start), start // BLOCK
 
 
-def _parts(size: int, draws: int) -> Iterator[tuple[int, int]]:
-    """Slices of a block that keep memory bounded; the stream runs on from one to the next."""
-    step = max(1, _CACHE // max(draws, 1))
-    for offset in range(0, size, step):
-        yield offset, min(step, size - offset)
+def _rows(draws: int) -> int:
+    """Resamples to a step such that one step's draws stay below 8 MiB (or are one resample's)."""
+    return max(1, min(BLOCK, _STEP // draws))
 
 
 def _draws(sums: Integers, denominator: int, constant: bool) -> Draws:
