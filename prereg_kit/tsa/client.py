@@ -17,10 +17,18 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from prereg_kit.archive.record import NewStamp, Pending, Stamper, Stamps, rfc3339
-from prereg_kit.errors import PreregError, TimestampError, Where
-from prereg_kit.token import Anchors, Proof, TokenRejected, TokenUnsupported, verify
+from prereg_kit.errors import NotCheckedError, PreregError, TimestampError, Where
+from prereg_kit.token import (
+    Anchors,
+    Proof,
+    TokenRejected,
+    TokenUnsupported,
+    describe,
+    embedded_certificates,
+    verify,
+)
+from prereg_kit.token.demo import is_demo as is_demo_marked
 from prereg_kit.trust import Operator, pem
-from prereg_kit.tsa.facts import read_facts
 from prereg_kit.tsa.http import Answer, ExchangeError, Limits, Send, post_query, printable
 from prereg_kit.tsa.revocation import fetch_all
 
@@ -144,11 +152,13 @@ def accept(
         TokenUnsupported: a token that cannot be examined.
         TimestampError: a time outside the exchange.
     """
-    facts = read_facts(response)
-    is_demo = demo or facts.demo
-    anchors = operator.pinned()
-    if is_demo and not anchors.certificates:
-        anchors = Anchors(facts.self_signed)
+    claims = describe(response)
+    is_demo = demo or is_demo_marked(claims.policy, [claims.tsa or ""])
+    pinned = operator.pinned()
+    embedded = embedded_certificates(response)
+    # Without an anchor every other check is still made, up to the embedded certificates; the stamp stays marked.
+    anchors = pinned if pinned.certificates else Anchors(embedded)
+    anchored = bool(pinned.certificates) or is_demo
     proof: Proof | None = None
     warnings: list[str] = []
     try:
@@ -156,20 +166,23 @@ def accept(
             response, digest=digest, query=query, anchors=anchors, now=not_after, allow_demo=is_demo
         )
     except TokenRejected as error:
-        if error.reason not in UNANCHORED or anchors.certificates:
+        if error.reason not in UNANCHORED or anchored:
             raise
-        warnings.append(f"whose signature it is was not checked; {operator.missing()}")
-    except TokenUnsupported as error:
+    except (TokenUnsupported, NotCheckedError) as error:
+        anchored = False
         warnings.append(f"not checked: {error.problem}")
-    gen_time = proof.gen_time if proof else facts.gen_time
-    slack = settings.tolerance + timedelta(seconds=facts.accuracy_s or 0)
-    if gen_time > not_after + slack or (not_before is not None and gen_time < not_before - slack):
+    if not anchored and not warnings:
+        warnings.append(f"whose signature it is was not checked; {operator.missing()}")
+    accuracy = claims.accuracy.total_seconds() if claims.accuracy is not None else None
+    slack = settings.tolerance + timedelta(seconds=accuracy or 0)
+    early = not_before is not None and claims.gen_time < not_before - slack
+    if early or claims.gen_time > not_after + slack:
         begin = rfc3339(not_before) if not_before else "any time"
         raise TimestampError(
             "the token's time lies outside the exchange",
             where=Where(file=operator.url, field="genTime"),
             expected=f"{begin} to {rfc3339(not_after)}, give or take {slack.total_seconds():g} s",
-            found=rfc3339(gen_time),
+            found=rfc3339(claims.gen_time),
             next_step="Compare this machine's clock with a time server; or it is an old answer sent again.",
             code="time-outside-exchange",
         )
@@ -177,21 +190,20 @@ def accept(
         warnings += [finding.message for finding in proof.warnings]
         if operator.policies and proof.policy not in operator.policies:
             warnings.append(f"policy {proof.policy} is not one of those known of {operator.name}")
-    chain = proof.chain if proof else facts.certificates
     return NewStamp(
         operator=operator.name,
         url=operator.url,
         query=query,
         response=response,
         demo=is_demo,
-        chain=b"".join(map(pem, chain)),
-        anchor=pem(proof.chain[-1]) if proof else b"",
-        anchor_sha256=() if is_demo else anchors.fingerprints,
-        gen_time=facts.gen_time,
-        accuracy_s=facts.accuracy_s,
-        policy=facts.policy,
-        serial=facts.serial,
-        tsa=proof.tsa.subject if proof else next(iter(facts.subjects), None),
+        chain=b"".join(map(pem, proof.chain if proof else embedded)),
+        anchor=pem(proof.chain[-1]) if proof and anchored else b"",
+        anchor_sha256=() if is_demo else pinned.fingerprints,
+        gen_time=claims.gen_time,
+        accuracy_s=accuracy,
+        policy=claims.policy,
+        serial=claims.serial,
+        tsa=proof.tsa.subject if proof else claims.tsa,
         warnings=tuple(warnings),
     )
 
