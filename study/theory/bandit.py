@@ -212,7 +212,7 @@ def report(bandit: Bandit | None = None, *, brute: bool = True) -> list[Named]:
     both = model.sides()
     walked = _sides_by_enumeration(model) if check else None
     gap = traces["paired"] - traces["independent"] if traces else None
-    rows.append(Named(_LEFT, both.left, printed.get(_LEFT), walked and walked.left))
-    rows.append(Named(_RIGHT, both.right, printed.get(_RIGHT), walked and walked.right))
+    rows.append(Named(_LEFT, both.left, printed.get(_LEFT), walked.left if walked else None))
+    rows.append(Named(_RIGHT, both.right, printed.get(_RIGHT), walked.right if walked else None))
     rows.append(Named(_GAP, both.gap(model.flip_rate), printed.get(_GAP), gap))
     return rows

@@ -89,8 +89,9 @@ def paired(pool: Pool, rule: Rule | None = None) -> Estimated:
 
 
 def independent(pool: Pool, size: int) -> Estimated:
-    """Moments of the mean-centred estimator with G fresh schedules, unbiased and in closed form; O((W M)^2
-    + W^4).
+    """Moments of the mean-centred estimator with G fresh schedules, unbiased, in closed form.
+
+    Costs O((W M)^2 + W^4).
 
     Args:
         pool: at least 4 and at most 24 schedules.
@@ -177,11 +178,10 @@ def regrouped(
     Raises:
         TheoryError: an unknown scheme, or one that needs more schedules or rollouts than there are.
     """
-    schedules, samples = pool.rewards.shape
     group = conditions.group_size(size)
     count = conditions.whole(groups, "groups", 2)
     chosen = rule if rule is not None else MeanCentred()
-    rows = _rows(schedules, samples, group, count, rng, scheme)
+    rows = _rows(pool.rewards.shape, group, count, rng, scheme)
     levers = chosen.advantages(pool.rewards.ravel()[rows]) / group
     total = np.zeros(pool.rewards.size)
     np.add.at(total, rows, levers)
@@ -198,8 +198,9 @@ def regrouped(
 
 
 def _rows(
-    schedules: int, samples: int, group: int, count: int, rng: np.random.Generator, scheme: Scheme
+    shape: tuple[int, ...], group: int, count: int, rng: np.random.Generator, scheme: Scheme
 ) -> npt.NDArray[np.intp]:
+    schedules, samples = shape
     if scheme == "stratified":
         conditions.whole(group, "group size", 2, schedules)
         labels = rng.random((count, schedules)).argsort(axis=1)[:, :group]
