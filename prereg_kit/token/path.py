@@ -205,7 +205,7 @@ def _dead_end(last: Certificate, search: _Search) -> TokenRejected:
     if last.subject == last.issuer:
         return TokenRejected(
             "untrusted_root",
-            f"the token's path ends at the root {last.title}, which is not among the given roots",
+            f"the root {last.title}, at which the token's path ends, is missing from the given roots",
             expected=f"a path to {given}",
             next_step="If you trust that root, give it as a file; a root inside a token is never trusted.",
         )
