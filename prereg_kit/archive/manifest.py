@@ -148,24 +148,35 @@ def read_manifest(path: Path | str) -> dict[str, str]:
                 entry = row if isinstance(row, dict) else {}
                 _add(found, entry.get("path"), entry.get("sha256"), source)
     else:
-        try:
-            lines = data.decode().splitlines()
-        except UnicodeDecodeError as error:
+        return read_lines(data, source)
+    if not found:
+        raise ArchiveError("the manifest names no file", where=Where(file=source), code="manifest")
+    return found
+
+
+def read_lines(data: bytes, source: str) -> dict[str, str]:
+    """A manifest's bytes as `sha256sum` writes them: path -> digest, in order.
+
+    Raises:
+        ArchiveError: not UTF-8, another line, an entry that stands twice, or no entry at all.
+    """
+    found: dict[str, str] = {}
+    try:
+        lines = data.decode().splitlines()
+    except UnicodeDecodeError as error:
+        raise ArchiveError("the manifest is not UTF-8", where=Where(file=source), code="manifest") from error
+    for number, line in enumerate(lines, 1):
+        match = _LINE.fullmatch(line)
+        if match:
+            _add(found, match[2], match[1], source)
+        elif line.strip():
             raise ArchiveError(
-                "the manifest is not UTF-8", where=Where(file=source), code="manifest"
-            ) from error
-        for number, line in enumerate(lines, 1):
-            match = _LINE.fullmatch(line)
-            if match:
-                _add(found, match[2], match[1], source)
-            elif line.strip():
-                raise ArchiveError(
-                    "not a manifest line",
-                    where=Where(file=source, line=number),
-                    expected="64 hex digits, two spaces, a path, as `sha256sum` writes them",
-                    found=line,
-                    code="manifest",
-                )
+                "not a manifest line",
+                where=Where(file=source, line=number),
+                expected="64 hex digits, two spaces, a path, as `sha256sum` writes them",
+                found=line,
+                code="manifest",
+            )
     if not found:
         raise ArchiveError("the manifest names no file", where=Where(file=source), code="manifest")
     return found

@@ -1,0 +1,133 @@
+"""`prereg verify-timestamps`: what every frozen document's bytes and tokens prove, offline."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, datetime, time
+from pathlib import Path
+
+import click
+
+from prereg_kit import archive
+from prereg_kit.errors import ArchiveError, NotCheckedError, UsageError, Where
+
+
+def _moment(text: str | None) -> datetime:
+    if text is None:
+        return datetime.now(UTC)
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise UsageError(
+            "not a time", where=Where(field="--at"), expected="RFC 3339, or a date, in UTC", found=text
+        ) from error
+    if "T" not in text and " " not in text:
+        found = datetime.combine(found.date(), time.max.replace(microsecond=0))
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+
+
+def _manifest(manifest: str, root: str, as_json: bool) -> int:
+    report = archive.check_manifest(archive.read_manifest(manifest), root)
+    if as_json:
+        click.echo(json.dumps(report.to_json(), indent=2, ensure_ascii=False))
+        return 0 if report.ok else 1
+    for row in report.to_json()["files"]:
+        click.echo(f"{row['status']:<8} {row['path']}")
+        if row["status"] == "differs":
+            click.echo(
+                f"         expected SHA-256 {row['expected']}\n         found            {row['sha256']}"
+            )
+        for note in row.get("notes", []):
+            click.echo(f"         {note}")
+    return 0 if report.ok else 1
+
+
+def _copy(copy: str, folder: str, as_json: bool) -> int:
+    """Compare a copy of a document with the frozen record of it."""
+    frozen = archive.load_frozen(folder)
+    try:
+        data = Path(copy).read_bytes()
+    except OSError as error:
+        raise NotCheckedError(
+            "the copy cannot be read", where=Where(file=copy), found=error.strerror
+        ) from error
+    archive.refuse_pointer(data, copy)
+    if data != frozen.data:
+        raise archive.mismatch(data, frozen.digest, copy)
+    value = {"format": "prereg.copy-report/1", "file": copy, "sha256": frozen.digest, "matches": str(folder)}
+    click.echo(
+        json.dumps(value, ensure_ascii=False) if as_json else f"{frozen.digest}  {copy}: the frozen bytes"
+    )
+    return 0
+
+
+@click.command()
+@click.argument("root", default=".")
+@click.option(
+    "--quorum", type=click.IntRange(1, 16), help="Operators that must agree; default: each record's own."
+)
+@click.option(
+    "--at", metavar="TIME", help="Judge protection at this time (RFC 3339 or a date); default: now."
+)
+@click.option(
+    "--trust", multiple=True, metavar="DIR", help="A further folder of operators with their anchors."
+)
+@click.option("--allow-demo", is_flag=True, help="Do not fail for demo stamps; they still prove nothing.")
+@click.option("--allow-unstamped", is_flag=True, help="Do not fail for documents that nobody stamped.")
+@click.option("--second-opinion", is_flag=True, help="Ask openssl and rfc3161-client too, where installed.")
+@click.option("--manifest", metavar="FILE", help="Check the files under ROOT against this list instead.")
+@click.option("--file", "copy", metavar="COPY", help="Compare this copy with the frozen folder ROOT instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    root: str,
+    *,
+    quorum: int | None,
+    at: str | None,
+    trust: tuple[str, ...],
+    allow_demo: bool,
+    allow_unstamped: bool,
+    second_opinion: bool,
+    manifest: str | None,
+    copy: str | None,
+    as_json: bool,
+) -> None:
+    """Check digests and tokens of all frozen documents below ROOT, offline.
+
+    ROOT is a project (with frozen/, amendments/, decisions/), one of these folders, or one frozen folder. Exit
+    0: all are protected; 1: one is not; 3: nothing fails, but something needed for the check is absent.
+    """
+    if manifest is not None:
+        sys.exit(_manifest(manifest, root, as_json))
+    if copy is not None:
+        sys.exit(_copy(copy, root, as_json))
+    from prereg_kit.cli.evidence_table import print_reports
+    from prereg_kit.evidence import DocumentReport, Examiner, exit_code
+    from prereg_kit.trust import TrustStore
+
+    moment = _moment(at)
+    examiner = Examiner(TrustStore.load(trust), moment, quorum, second_opinion)
+    reports = [examiner.examine(folder) for folder in archive.find_frozen(root)]
+    for folder in archive.find_unrecorded(root):
+        problem = str(ArchiveError("files without a freeze record", where=Where(file=str(folder))))
+        reports.append(DocumentReport(folder, folder.name, "altered", problems=(problem,)))
+    if not reports:
+        raise NotCheckedError(
+            "no frozen folder",
+            where=Where(file=root),
+            expected="frozen/ID/freeze.json below it",
+            next_step="`prereg freeze FILE` makes one.",
+        )
+    code = exit_code(reports, allow_demo=allow_demo, allow_unstamped=allow_unstamped)
+    if as_json:
+        labels = sorted({label for report in reports for label in report.labels})
+        value = {
+            "format": "prereg.timestamps/1",
+            "at": moment.isoformat().replace("+00:00", "Z"),
+            "labels": labels,
+            "documents": [report.to_json() for report in reports],
+        }
+        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    else:
+        print_reports(reports, moment)
+    sys.exit(code)

@@ -1,0 +1,250 @@
+"""The judge of frozen folders: bytes, tokens, quorum and renewals, offline, with the anchors of a trust store."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from prereg_kit.archive.load import load_frozen, read_file, read_record
+from prereg_kit.archive.manifest import read_lines
+from prereg_kit.archive.record import FileRef, FreezeRecord, RenewalRecord, StampRecord, rfc3339
+from prereg_kit.errors import ArchiveError, NotCheckedError, PreregError, TimestampError
+from prereg_kit.evidence.files import leftovers, stamp_files
+from prereg_kit.evidence.report import DocumentReport, StampReport, Status
+from prereg_kit.second_opinion import openssl, rfc3161_client
+from prereg_kit.token import (
+    Anchors,
+    Evidence,
+    QuorumError,
+    QuorumProof,
+    TokenRejected,
+    TokenUnsupported,
+    certificates_in,
+    describe,
+    quorum,
+    verify,
+)
+from prereg_kit.trust import Operator, TrustStore
+
+
+@dataclass(frozen=True)
+class Examiner:
+    """The judge of frozen folders.
+
+    Attributes:
+        store: the pinned anchors.
+        at: the time at which protection is judged; later tokens are of the future.
+        required: distinct operators asked for; None takes each record's own number.
+        second_opinion: ask openssl and rfc3161-client as well.
+    """
+
+    store: TrustStore
+    at: datetime
+    required: int | None = None
+    second_opinion: bool = False
+
+    def examine(self, folder: Path) -> DocumentReport:
+        """The status of one frozen folder; nothing is raised for what is wrong with it."""
+        try:
+            record = read_record(folder)
+        except ArchiveError as error:
+            return DocumentReport(folder, folder.name, "altered", problems=(str(error),))
+        required = self.required or record.quorum
+        report = DocumentReport(
+            folder,
+            record.id,
+            "altered",
+            kind=record.kind,
+            document=record.document.path,
+            sha256=record.document.sha256,
+            frozen_at=record.frozen_at,
+            required=required,
+            notes=(*record.remarks, *leftovers(folder, record)),
+        )
+        try:
+            data = load_frozen(folder).data
+            for ref in record.attachments:
+                read_file(folder, ref)
+        except ArchiveError as error:
+            return replace(report, problems=(str(error),))
+        stamps = tuple(self._stamp(folder, stamp, data) for stamp in record.stamps)
+        report = replace(report, stamps=stamps, not_checked=_not_checked(stamps))
+        if not stamps:
+            return replace(report, status="not stamped")
+        problems = tuple(f"{s.operator}: {s.problem}" for s in stamps if s.verdict in ("reject", "altered"))
+        report = replace(report, problems=problems)
+        try:
+            first = self._quorum(stamps, required)
+        except QuorumError as error:
+            return self._short(report, error)
+        report = replace(
+            report,
+            status="protected" if self.at <= first.protected_until else "lapsed",
+            counted=tuple(first.counted),
+            proven_time=first.time,
+            protected_until=first.protected_until,
+            notes=(*report.notes, *(finding.message for finding in first.warnings)),
+        )
+        return self._renewed(report, record, first)
+
+    def _anchors(self, stamp: StampRecord, folder: Path) -> tuple[Anchors, str]:
+        if stamp.demo:
+            if stamp.anchor is None:
+                return Anchors(()), ""
+            return Anchors.from_pem(read_file(folder, stamp.anchor)), "beside the document"
+        operator = self.store.find(stamp.operator, stamp.url) or Operator(stamp.operator, url=stamp.url)
+        return operator.pinned(), operator.origin
+
+    def _stamp(self, folder: Path, stamp: StampRecord, data: bytes) -> StampReport:
+        report = StampReport(stamp.operator, stamp.url, "altered", "altered", demo=stamp.demo)
+        try:
+            files = {ref.path: read_file(folder, ref) for ref in stamp_files(stamp)}
+        except ArchiveError as error:
+            return replace(report, problem=str(error))
+        response, query = files[stamp.response.path], files[stamp.query.path]
+        chain = files[stamp.chain.path] if stamp.chain else b""
+        try:
+            report = replace(report, claimed=describe(response).gen_time)
+            anchors, origin = self._anchors(stamp, folder)
+            proof = verify(
+                response,
+                data=data,
+                query=query,
+                anchors=anchors,
+                untrusted=certificates_in(chain) if chain else (),
+                evidence=Evidence(
+                    crls=tuple(files[r.file.path] for r in stamp.revocation if r.kind == "crl"),
+                    ocsps=tuple(files[r.file.path] for r in stamp.revocation if r.kind == "ocsp"),
+                ),
+                now=self.at,
+                allow_demo=True,
+            )
+        except TokenRejected as error:
+            return replace(report, verdict="reject", reason=error.reason, problem=error.problem)
+        except TokenUnsupported as error:
+            return replace(report, verdict="unsupported", reason=error.reason, problem=error.problem)
+        except NotCheckedError:
+            known = self.store.find(stamp.operator, stamp.url) or Operator(stamp.operator)
+            return replace(report, verdict="not checked", reason="no-anchor", problem=known.missing())
+        except PreregError as error:
+            return replace(report, verdict="not checked", reason=error.code, problem=str(error))
+        if stamp.demo and not proof.demo:  # its anchor came from beside the document, which anybody can write
+            problem = "recorded as a demo stamp, and the token carries no demo mark"
+            return replace(report, verdict="reject", reason="demo-mismatch", problem=problem)
+        report = replace(
+            report, verdict="accept", reason="", claimed=proof.gen_time, proof=proof, demo=proof.demo
+        )
+        if self.second_opinion:
+            digest = bytes.fromhex(proof.imprint_hex)
+            others = (
+                openssl(
+                    data,
+                    query,
+                    response,
+                    anchors=anchors.certificates,
+                    untrusted=chain,
+                    at=proof.gen_time,
+                ),
+                rfc3161_client(digest, response, anchors=anchors.certificates, chain=proof.chain),
+            )
+            report = replace(report, opinions=others)
+        return replace(report, anchor_origin=origin)
+
+    def _quorum(self, stamps: Sequence[StampReport], required: int) -> QuorumProof:
+        names: dict[str, str] = {}
+        for operator in self.store.operators.values():
+            with contextlib.suppress(PreregError):  # an unreadable anchor vouches for nobody
+                names |= dict.fromkeys(operator.pinned().fingerprints, operator.name)
+        results = [
+            (stamp.operator, stamp.proof if stamp.proof else TimestampError(stamp.problem))
+            for stamp in stamps
+        ]
+        return quorum(results, k=required, operators=names)
+
+    def _short(self, report: DocumentReport, error: QuorumError) -> DocumentReport:
+        """The status of a document that too few operators vouch for."""
+        verdicts = [stamp.verdict for stamp in report.stamps]
+        open_ = verdicts.count("not checked") + verdicts.count("unsupported")
+        real = [stamp for stamp in report.stamps if stamp.proof and not stamp.proof.demo]
+        demo = any(stamp.proof and stamp.proof.demo for stamp in report.stamps)
+        foreign = any(stamp.reason == "imprint_mismatch" for stamp in report.stamps)
+        status: Status = "below quorum"
+        if not real and (foreign or "altered" in verdicts):
+            status = "altered"
+        elif open_ and error.counted + open_ >= error.required:
+            status = "not checked"
+        elif demo and not real:
+            status = "demo"
+        counted = tuple(sorted({stamp.operator for stamp in real}))
+        latest = max((stamp.proof.latest for stamp in real if stamp.proof), default=None)
+        notes: tuple[str, ...] = (f"{error.counted} of {error.required} operators count",) if real else ()
+        if real and latest is not None:
+            notes += (f"the operators that count saw it by {rfc3339(latest)}",)
+        return replace(report, status=status, counted=counted, notes=(*report.notes, *notes))
+
+    def _renewed(self, report: DocumentReport, record: FreezeRecord, first: QuorumProof) -> DocumentReport:
+        """Follow the renewals: each must stamp a whole list of what came before, while that still protected."""
+        covered = [record.document, *record.attachments]
+        for stamp in record.stamps:
+            covered += stamp_files(stamp)
+        until, levels, problems, notes = first.protected_until, [], list(report.problems), list(report.notes)
+        gap = False
+        for number, renewal in enumerate(record.renewals, 1):
+            name = f"renewal {number}"
+            level: tuple[StampReport, ...] = ()
+            try:
+                manifest = self._manifest(report.folder, renewal, covered)
+                level = tuple(self._stamp(report.folder, stamp, manifest) for stamp in renewal.stamps)
+                later = self._quorum(level, report.required)
+            except (QuorumError, ArchiveError) as error:
+                problems.append(f"{name} does not count: {error}")
+                levels.append(level)
+                continue
+            finally:
+                covered += [
+                    renewal.manifest,
+                    *(ref for stamp in renewal.stamps for ref in stamp_files(stamp)),
+                ]
+            levels.append(level)
+            if later.time > until:
+                gap = True
+                notes.append(
+                    f"{name} came on {rfc3339(later.time)}, after protection had ended on {rfc3339(until)}: "
+                    "nothing vouches for the time between"
+                )
+            elif not gap:
+                until = max(until, later.protected_until)
+        status: Status = "gap" if gap else "protected" if self.at <= until else "lapsed"
+        return replace(
+            report,
+            status=status,
+            protected_until=until,
+            renewals=tuple(levels),
+            problems=tuple(problems),
+            notes=tuple(notes),
+        )
+
+    def _manifest(self, folder: Path, renewal: RenewalRecord, covered: Sequence[FileRef]) -> bytes:
+        data = read_file(folder, renewal.manifest)
+        listed = read_lines(data, renewal.manifest.path)
+        for ref in covered:
+            if listed.get(ref.path) != ref.sha256:
+                raise ArchiveError(
+                    f"the renewal's list does not carry {ref.path} as it is recorded",
+                    expected=ref.sha256,
+                    found=listed.get(ref.path),
+                )
+        return data
+
+
+def _not_checked(stamps: Sequence[StampReport]) -> tuple[str, ...]:
+    found = []
+    for stamp in stamps:
+        if stamp.verdict in ("not checked", "unsupported"):
+            found.append(f"{stamp.operator}: {stamp.problem}")
+        elif stamp.proof is not None and not stamp.proof.demo and stamp.proof.revocation == "not_checked":
+            found.append(f"{stamp.operator}: revocation, for want of complete data")
+    return tuple(found)
