@@ -80,6 +80,29 @@ def load(path: Path, root: Path | None = None) -> LoadedPlan:
     return LoadedPlan(replay(Source(data, sha256_bytes(data), str(path))), path, base)
 
 
+def time_in_words(loaded: LoadedPlan) -> str:
+    """What is known, without checking a token, about when the plan was frozen."""
+    if loaded.folder is None:
+        return "not frozen"
+    record = archive.read_record(loaded.folder)
+    if not record.stamps:
+        return "frozen, not timestamped: nobody vouches for when"
+    who = ", ".join(stamp.operator for stamp in record.stamps)
+    return f"timestamped by {who}; `prereg verify-timestamps` checks it"
+
+
+def labels(loaded: LoadedPlan) -> tuple[str, ...]:
+    """Banners that every output about this plan carries."""
+    if loaded.folder is None:
+        return ()
+    stamps = archive.read_record(loaded.folder).stamps
+    if not stamps:
+        return ("NOT TIMESTAMPED: the frozen folder proves what the plan says, not when it was written",)
+    if all(stamp.demo for stamp in stamps):
+        return ("DEMO TIMESTAMP, NO EVIDENTIAL VALUE: the plan was stamped by the embedded demonstration authority",)
+    return ()
+
+
 def named_by(digests: set[str], root: Path) -> LoadedPlan:
     """The one frozen plan whose digest a register names.
 

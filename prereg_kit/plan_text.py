@@ -73,7 +73,7 @@ def _head(plan: Plan) -> Iterator[str]:
     yield ""
     yield f"Arms        {plan.arms.treatment} minus {plan.arms.reference} (column {plan.arms.column})"
     how = plan.resampling
-    engine = how.engine
+    engine: str = how.engine
     if engine != "exact":
         engine += f" ({how.resamples} resamples, seed {how.seed}, where random numbers are drawn)"
     yield f"Resampling  pairs by {how.pairs}, clusters by {how.clusters}, crossed; engine {engine}"

@@ -27,7 +27,6 @@ _SIGNS: dict[Op, str] = {"above": ">", "at_least": "≥", "below": "<", "at_most
 _GROUPS = {
     "one_value": "every group has one distinct value",
     "several_values": "every group has more than one distinct value",
-    "all_different": "every group's values are all different",
 }
 
 

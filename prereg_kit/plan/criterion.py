@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_serializer, model_validator
 
-from prereg_kit.plan.fields import Column, Exact, Name, Value, decimal_text
+from prereg_kit.plan.fields import Column, Exact, Name, PercentileMethod, Value, decimal_text
 
 Op = Literal["above", "at_least", "below", "at_most"]
 _SPELLINGS = {"not_below": "at_least", "not_above": "at_most"}
@@ -111,7 +111,7 @@ class IntervalEnd(Criterion_):
     criterion: Literal["interval"] = "interval"
     endpoint: Name
     two_sided_level: Exact = Fraction(19, 20)
-    method: Literal["percentile", "bca"] = "percentile"
+    method: PercentileMethod = "percentile"
     lower_above: Exact | None = None
     lower_at_least: Exact | None = None
     upper_below: Exact | None = None
@@ -218,7 +218,7 @@ class Invariant(Criterion_):
 
     criterion: Literal["invariant"] = "invariant"
     endpoint: Name
-    each_group_has: Literal["one_value", "several_values", "all_different"]
+    each_group_has: Literal["one_value", "several_values"]
 
 
 class Holds(Criterion_):

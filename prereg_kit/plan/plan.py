@@ -24,7 +24,7 @@ from prereg_kit.plan.endpoint import (
     Selection,
     Series,
 )
-from prereg_kit.plan.fields import Column, Exact, Flag, Moment, Name, Sha256, Text, Texts, Value, Whole
+from prereg_kit.plan.fields import Column, Exact, Flag, Moment, Name, PercentileMethod, Sha256, Text, Texts, Value, Whole
 from prereg_kit.plan.hypothesis import Family, Gate, Hypothesis, Prediction
 
 FORMAT = "prereg.plan/1"
@@ -43,7 +43,7 @@ class Resampling(Value):
     engine: Literal["auto", "exact", "monte_carlo"] = "auto"
     resamples: Whole = 10_000
     seed: Whole = 0
-    interval: Literal["percentile"] = "percentile"
+    interval: PercentileMethod = "percentile"
     level: Exact = Fraction(19, 20)
 
     @model_validator(mode="after")
@@ -178,6 +178,10 @@ class Plan(Value):
             for part in walk(criterion):
                 self._fits(part, place)
         for name, endpoint in self.endpoints.items():
+            if isinstance(endpoint, Selection) and endpoint.register_ == "reported" and self.kind != "retrospective":
+                raise misfit(
+                    ("endpoints", name, "register"), "reported figures are admitted only under kind: retrospective"
+                )
             for other in _combined(endpoint):
                 self._known(other, self.endpoints, "endpoint", ("endpoints", name))
         for kind, owners in (("hypotheses", self.hypotheses), ("predictions", self.predictions)):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Protocol
 
-from prereg_kit.decide.measured import Groups, Measured, Paired, Scalar, Units, Unknown
+from prereg_kit.decision.measured import Groups, Measured, Paired, Scalar, Units, Unknown
 from prereg_kit.errors import DecisionError
 from prereg_kit.plan.criterion import (
     All,
@@ -134,9 +134,10 @@ def _combined(name: str, criterion: Criterion_, clauses: list[Clause]) -> Clause
 def _unknown(outcomes: Iterable[Outcome]) -> Outcome:
     """Of several outcomes that are neither pass nor fail, the one that says most."""
     found = set(outcomes)
-    for outcome in ("not_evaluable", "void", "inconclusive", "not_run"):
+    order: tuple[Outcome, ...] = ("not_evaluable", "void", "inconclusive", "not_run")
+    for outcome in order:
         if outcome in found:
-            return outcome  # type: ignore[return-value]
+            return outcome
     raise AssertionError("an unknown clause without an unknown outcome")
 
 
@@ -272,7 +273,8 @@ def _rate(criterion: RateCriterion, measured: Measured, court: Court) -> Clause:
 
 
 def _estimate(criterion: Estimate, measured: Measured, court: Court) -> Clause:
-    values = measured.values if isinstance(measured, Units) else {"": measured.value}  # type: ignore[union-attr]
+    assert not isinstance(measured, Unknown)
+    values = measured.values if isinstance(measured, Units) else {"": measured.value}
     reasons: list[Reason] = []
     distances: list[Fraction] = []
     missing: list[Reason] = []
@@ -298,8 +300,8 @@ def _estimate(criterion: Estimate, measured: Measured, court: Court) -> Clause:
     unknown = bool(missing) and not reasons
     per_unit = measured.values if isinstance(measured, Units) else getattr(measured, "per_unit", {})
     return _clause(
-        criterion, getattr(measured, "endpoint"), tuple(reasons) or tuple(missing), evidence=measured.evidence,  # noqa: B009  # type: ignore[union-attr]
-        estimate=measured.value, distance=min(distances) if distances else None, per_unit=per_unit,  # type: ignore[union-attr]
+        criterion, measured.endpoint, tuple(reasons) or tuple(missing), evidence=measured.evidence,
+        estimate=measured.value, distance=min(distances) if distances else None, per_unit=per_unit,
         outcome="not_evaluable" if unknown else None,
     )  # fmt: skip
 
@@ -365,7 +367,6 @@ def _invariant(criterion: Invariant, measured: Measured, court: Court) -> Clause
     exceptions, example = {
         "one_value": (measured.groups - measured.with_one, measured.first_with_several),
         "several_values": (measured.with_one, measured.first_with_one),
-        "all_different": (measured.groups - measured.all_different, measured.first_with_repeat),
     }[criterion.each_group_has]
     reasons: tuple[Reason, ...] = ()
     if exceptions:

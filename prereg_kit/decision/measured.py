@@ -80,16 +80,14 @@ class Units:
 
 @dataclass(frozen=True)
 class Groups:
-    """How many groups of rows have one, several, or only distinct values; an example of each exception."""
+    """How many groups of rows there are and how many have one distinct value; an example of either kind."""
 
     endpoint: str
     unit: str
     groups: int
     with_one: int
-    all_different: int
     first_with_one: str | None = None
     first_with_several: str | None = None
-    first_with_repeat: str | None = None
     evidence: Evidence = "recomputed"
 
     @property

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from prereg_kit.decide.judge import Court, judge, merged, worst_evidence
-from prereg_kit.decide.measured import Paired, Unknown
-from prereg_kit.plan.criterion import Criterion_, IntervalEnd, endpoints_of, walk
+from prereg_kit.decision.judge import Court, judge, merged, worst_evidence
+from prereg_kit.decision.measured import Paired, Unknown
+from prereg_kit.plan.criterion import Criterion, Criterion_, IntervalEnd, endpoints_of, walk
 from prereg_kit.plan.hypothesis import Gate, Hypothesis, Prediction
 from prereg_kit.verdict import (
     Clause,
@@ -46,8 +46,7 @@ def hypothesis_verdict(hypothesis: Hypothesis, court: Court, bench: Bench, rule_
 
 
 def _one_reading(hypothesis: Hypothesis, court: Court, rule_from: str, level: Fraction) -> Verdict:
-    rules = hypothesis.outcomes or {"passes_if": hypothesis.passes_if}
-    clauses = {name: judge(rule, court) for name, rule in rules.items() if rule is not None}
+    clauses = {name: judge(rule, court) for name, rule in _rules(hypothesis).items()}
     if hypothesis.fails_if is not None:
         clauses["fails_if"] = judge(hypothesis.fails_if, court)
     controls = {name: judge(rule, court) for name, rule in hypothesis.requires.items()}
@@ -130,9 +129,14 @@ def _controlled(broken: Mapping[str, Clause], reasons: tuple[Reason, ...]) -> tu
 
 
 def _first_rule(hypothesis: Hypothesis) -> Criterion_:
-    rule = next(iter((hypothesis.outcomes or {"": hypothesis.passes_if}).values()))
-    assert rule is not None
-    return rule
+    return next(iter(_rules(hypothesis).values()))
+
+
+def _rules(hypothesis: Hypothesis) -> Mapping[str, Criterion]:
+    if hypothesis.outcomes is not None:
+        return hypothesis.outcomes
+    assert hypothesis.passes_if is not None  # the model admits no third case
+    return {"passes_if": hypothesis.passes_if}
 
 
 def _shown_clauses(hypothesis: Hypothesis, clauses: Mapping[str, Clause]) -> tuple[Clause, ...]:

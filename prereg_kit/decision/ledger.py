@@ -7,6 +7,7 @@ line (the latest attempt); a second run of a planned cell is repeated unless the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from prereg_kit.errors import RegisterError, Where
 from prereg_kit.plan.plan import RunMatrix
@@ -102,6 +103,7 @@ def _absent(cell: Cell, *, some_ran: bool) -> LedgerRow:
 
 
 def _row(run: RunRow, *, planned: bool, texts: dict[str, str]) -> LedgerRow:
+    status: Literal["included", "excluded", "missing", "extra"]
     if not run.counted:
         status, reason = "excluded", texts.get(run.exclusion_reason or "", run.exclusion_reason)
     elif run.status != "completed":
@@ -114,6 +116,6 @@ def _row(run: RunRow, *, planned: bool, texts: dict[str, str]) -> LedgerRow:
         if (value := getattr(run, name)) is not None
     }
     return LedgerRow(
-        run_id=run.run_id, status=status, planned=planned, condition=run.condition, arm=run.arm, seed=str(run.seed),  # type: ignore[arg-type]
+        run_id=run.run_id, status=status, planned=planned, condition=run.condition, arm=run.arm, seed=str(run.seed),
         attempt=run.attempt, reason=reason, started_at=run.started_at, finished_at=run.finished_at, details=details,
     )  # fmt: skip

@@ -1,0 +1,64 @@
+"""Contrasts to intervals: the engines' exact ends, and the same interval as a verdict shows it. Pure."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from prereg_kit import interval as engines
+from prereg_kit.decision.measured import Paired
+from prereg_kit.errors import DecisionError
+from prereg_kit.plan.plan import Resampling
+from prereg_kit.random_stream import StreamKey
+from prereg_kit.verdict import Interval
+
+
+def computed(
+    contrast: Paired, level: Fraction, method: str, how: Resampling, plan_digest: str
+) -> tuple[Interval, Fraction, Fraction]:
+    """The registered interval and its exact ends.
+
+    Raises:
+        DecisionError: a method that is refused by name.
+    """
+    found = engines.two_sided(
+        contrast.cells,
+        contrast.denominator,
+        level,
+        how.engine,
+        scheme="crossed" if how.clusters is not None else "seeds_only",
+        resamples=how.resamples,
+        key=StreamKey(seed=how.seed, plan=plan_digest),
+        method=method,
+    )
+    shown = Interval(
+        level=float(level),
+        lower=float(found.lower),
+        upper=float(found.upper),
+        engine=found.engine,
+        scheme=found.words,
+        lower_exact=str(found.lower),
+        upper_exact=str(found.upper),
+        resamples=found.resamples,
+        mc_sd=None if found.mc_sd is None else (float(found.mc_sd[0]), float(found.mc_sd[1])),
+        degenerate=found.degenerate,
+        note=found.note,
+    )
+    return shown, found.lower, found.upper
+
+
+def variance_component(contrast: Paired, level: Fraction) -> Interval | None:
+    """The variance-component t interval, or None for a single cell, which has no variance."""
+    try:
+        found = engines.variance_component_t(contrast.cells, contrast.denominator, level)
+    except DecisionError:
+        return None
+    freedom = "" if found.df == float("inf") else f"{found.df:.2f} degrees of freedom"
+    return Interval(
+        level=float(level),
+        lower=found.lower,
+        upper=found.upper,
+        engine="t",
+        scheme="variance components of seed pairs and tasks",
+        degenerate=found.se == 0,
+        note="; ".join(part for part in (freedom, found.note) if part) or None,
+    )
