@@ -16,7 +16,8 @@ from rich.text import Text
 
 from prereg_kit.report import rounding, tables
 from prereg_kit.report.escape import one_line, visible
-from prereg_kit.report.page import Page, Row, build
+from prereg_kit.report.outcome_rows import Row
+from prereg_kit.report.page import Page, build
 from prereg_kit.verdict import Outcome, Verdicts
 
 STYLES: dict[Outcome, str] = {

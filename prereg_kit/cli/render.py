@@ -29,6 +29,7 @@ _ALIASES = {"markdown": "md", "tex": "latex"}
 @click.option("--table", default="outcomes", show_default=True, help="With csv: which table.")
 @click.option("--json", "as_json", is_flag=True, help="Print prereg.render/1 around the text, or about FILE.")
 def command(
+    *,
     verdicts_file: Path,
     output: str,
     out: Path | None,

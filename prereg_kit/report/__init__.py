@@ -2,10 +2,12 @@
 
     rounding      one rule for every printed number
     escape        hostile text made safe, per format
-    page          verdicts laid out as words and printed numbers
+    outcome_rows  one hypothesis as words and printed numbers
+    page          everything that a format prints, laid out
     tables        the tables that Markdown, LaTeX and CSV share
     geometry      positions for the plots of the page
     environment   the jinja2 environments; escaping always on
+    writers       a laid-out page as the text of one format
     sandbox       templates that came from elsewhere, in a bounded child process
 
 This package owns jinja2. `load` reads a file, `render` is pure.
@@ -75,7 +77,7 @@ def load(path: Path) -> Verdicts:
 
 def render(
     verdicts: Verdicts,
-    format: Format = "md",  # noqa: A002 - the option's name
+    format: Format = "md",
     *,
     title: str | None = None,
     table: str = "outcomes",

@@ -53,6 +53,7 @@ def environment(output: Format) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        newline_sequence="\r\n" if output == "csv" else "\n",  # RFC 4180, section 2
     )
 
 

@@ -120,10 +120,10 @@ def _tex_letter(c: str) -> str:
 
 
 def latex(text: str) -> str:
-    """`text` for a table cell or a paragraph under pdflatex, xelatex and lualatex, escaped once.
+    r"""`text` for a table cell or a paragraph under pdflatex, xelatex and lualatex, escaped once.
 
     Line breaks become blanks. A character that the default fonts lack is written as `[U+4E2D]`. Unbroken runs of
-    26 letters or digits go through `\\preregsplit`, which the document defines, so that they can break.
+    26 letters or digits go through `\preregsplit`, which the document defines, so that they can break.
     """
     line = unicodedata.normalize("NFC", one_line(visible(text)))
     parts: list[str] = []
@@ -148,15 +148,19 @@ def _tex_plain(text: str) -> str:
 
 
 _FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?(e[+-]?\d+)?", re.ASCII)
 
 
 def csv_text(text: str) -> str:
-    """A text cell that no spreadsheet takes for a formula: a leading `=`, `+`, `-`, `@`, tab or line
-    break (also after blanks, also full-width) gets an apostrophe before it. Numbers that we print are exempt.
+    """A cell that no spreadsheet takes for a formula, written so that its text can still be read.
+
+    A leading `=`, `+`, `-`, `@`, tab or line break, also after blanks and also full-width, gets an apostrophe
+    before it. A cell that is a number and nothing else is left alone.
     """
     shown = visible(text)
-    first = shown.lstrip(" ")[:1]
-    return "'" + shown if first in _FORMULA and first else shown
+    if _NUMBER.fullmatch(shown):
+        return shown
+    return "'" + shown if shown.lstrip(" \u00a0")[:1] in _FORMULA and shown.strip() else shown
 
 
 def csv_field(text: str) -> str:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from prereg_kit.report import rounding
-from prereg_kit.report.page import Page, PredictionRow, Row, leaves
+from prereg_kit.report.outcome_rows import Row, leaves
+from prereg_kit.report.page import Page, PredictionRow
 from prereg_kit.verdict import Figure, LedgerRow, Verdict
 
 _MAX_TICKS = 6
@@ -50,11 +51,11 @@ class Scale:
 
 
 def _mantissa(step: float) -> float:
-    return round(step / 10 ** math.floor(math.log10(step) + 1e-9), 6)
+    return round(step / float(10 ** math.floor(math.log10(step) + 1e-9)), 6)
 
 
 def _step(least: float) -> float:
-    power: float = 10 ** math.floor(math.log10(least))
+    power = float(10 ** math.floor(math.log10(least)))
     return next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= least * (1 - 1e-9))
 
 
@@ -92,7 +93,11 @@ class Panel:
 def _bounds(verdict: Verdict) -> list[tuple[float, str]]:
     found: dict[str, float] = {}
     for clause in leaves(verdict.clauses):
-        if clause.estimate is None or clause.distance is None or clause.endpoint not in {None, verdict.endpoint}:
+        if (
+            clause.estimate is None
+            or clause.distance is None
+            or clause.endpoint not in {None, verdict.endpoint}
+        ):
             continue
         bound = clause.estimate.value - clause.distance.value
         text = rounding.digits(bound, verdict.unit)
@@ -143,28 +148,41 @@ def _forest_row(row: Row, scale: Scale) -> ForestRow:
     )
 
 
+def _by_size(rows: list[Row]) -> list[list[Row]]:
+    """Rows in their order, split where the largest value jumps by more than five: one giant flattens the rest."""
+
+    def reach(row: Row) -> float:
+        return max(abs(value) for value in _values(row.source))
+
+    parts: list[list[float]] = []
+    for size in sorted(reach(row) for row in rows):
+        if parts and size <= 5 * parts[-1][-1]:
+            parts[-1].append(size)
+        else:
+            parts.append([size])
+    return [[row for row in rows if part[0] <= reach(row) <= part[-1]] for part in parts]
+
+
+def _panel(unit: str, signed: bool, rows: list[Row]) -> Panel:
+    values = [v for row in rows for v in [*_values(row.source), *(bound for bound, _ in _bounds(row.source))]]
+    scale = _scale([*values, 0.0] if signed else values)
+    words = {"pp": "percentage points"}.get(unit, unit)
+    return Panel(
+        title=f"{'Differences' if signed else 'Levels'} ({words})",
+        axis=f"{'treatment minus reference' if signed else 'estimate'}, {words}",
+        ticks=scale.ticks,
+        zero=scale.x(0) if scale.low <= 0 <= scale.high else None,
+        rows=tuple(_forest_row(row, scale) for row in rows),
+    )
+
+
 def forest(page: Page) -> tuple[Panel, ...]:
-    """One panel per unit, differences and levels apart, in the order in which they first occur."""
+    """One panel per unit, differences and levels apart, small and large scales apart."""
     groups: dict[tuple[str, bool], list[Row]] = {}
     for row in page.rows:
         if _values(row.source):
             groups.setdefault((row.unit or "no unit stated", row.signed), []).append(row)
-    panels = []
-    for (unit, signed), rows in groups.items():
-        values = [v for row in rows for v in [*_values(row.source), *(bound for bound, _ in _bounds(row.source))]]
-        scale = _scale([*values, 0.0] if signed else values)
-        kind = "Differences" if signed else "Levels"
-        unit_words = {"pp": "percentage points"}.get(unit, unit)
-        panels.append(
-            Panel(
-                title=f"{kind} ({unit_words})",
-                axis=f"{'treatment minus reference' if signed else 'estimate'}, {unit_words}",
-                ticks=scale.ticks,
-                zero=scale.x(0) if scale.low <= 0 <= scale.high else None,
-                rows=tuple(_forest_row(row, scale) for row in rows),
-            )
-        )
-    return tuple(panels)
+    return tuple(_panel(*key, part) for key, rows in groups.items() for part in _by_size(rows))
 
 
 @dataclass(frozen=True)
@@ -237,12 +255,16 @@ def _day_ticks(low: float, high: float, scale: Scale) -> tuple[Mark, ...]:
 
 def timeline(page: Page) -> Timeline | None:
     """The runs with a start time, and the freeze; None if no run says when it started."""
-    runs = [(start, _time(run.finished_at), run) for run in page.source.ledger if (start := _time(run.started_at))]
+    runs = [
+        (start, _time(run.finished_at), run) for run in page.source.ledger if (start := _time(run.started_at))
+    ]
     if not runs:
         return None
     runs.sort(key=lambda item: (item[0], item[2].run_id))
     freeze = _time(page.source.plan.time)
-    times: Sequence[datetime] = [t for start, end, _ in runs for t in (start, end) if t] + ([freeze] if freeze else [])
+    times: Sequence[datetime] = [t for start, end, _ in runs for t in (start, end) if t] + (
+        [freeze] if freeze else []
+    )
     low, high = min(times).timestamp(), max(times).timestamp()
     margin = (high - low) * 0.03 or 1800.0
     scale = Scale(low - margin, high + margin)

@@ -87,15 +87,20 @@ def level(value: float) -> str:
     return f"{text} %"
 
 
+def ends(value: Interval, unit: str | None = None, *, signed: bool = False) -> str:
+    """The two ends with their unit: `[-1.04, +12.15] pp`."""
+    lower, upper = (digits(end, unit, signed=signed) for end in (value.lower, value.upper))
+    return f"[{lower}, {upper}]{suffix(unit)}"
+
+
 def interval(value: Interval | None, unit: str | None = None, *, signed: bool = False) -> str:
     """`95 % [-0.0039, +0.0779]`, with `(reported)` or `(degenerate)` where it is, `-` for none."""
     if value is None:
         return NOTHING
-    lower, upper = (digits(end, unit, signed=signed) for end in (value.lower, value.upper))
     notes = [
         word
         for word, on in (("reported", value.engine == "reported"), ("degenerate", value.degenerate))
         if on
     ]
     tail = f" ({', '.join(notes)})" if notes else ""
-    return f"{level(value.level)} [{lower}, {upper}]{suffix(unit)}{tail}"
+    return f"{level(value.level)} {ends(value, unit, signed=signed)}{tail}"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from prereg_kit.report.page import Page, Row
-from prereg_kit.report.rounding import NOTHING
+from prereg_kit.report.outcome_rows import Row
+from prereg_kit.report.page import Page
+from prereg_kit.report.rounding import NOTHING, digits
 
 NAMES = ("outcomes", "predictions", "gates", "ledger", "registers", "amendments")
 
@@ -59,6 +60,44 @@ def outcomes(page: Page) -> Table:
         "Effect established: the registered interval excludes zero. It is not part of the rule. "
         "(reported): published elsewhere and not recomputed. " + page.rounding_rule,
     )
+
+
+def _flat_row(row: Row) -> tuple[str, ...]:
+    verdict = row.source
+    estimate, interval = verdict.estimate, verdict.interval
+    return (
+        row.hypothesis,
+        row.reading,
+        row.statement,
+        row.rule,
+        row.rule_from,
+        row.endpoint,
+        row.unit,
+        digits(estimate.value, verdict.unit) if estimate else "",
+        row.exact,
+        estimate.evidence if estimate else "",
+        repr(interval.level) if interval else "",
+        digits(interval.lower, verdict.unit) if interval else "",
+        digits(interval.upper, verdict.unit) if interval else "",
+        interval.engine if interval else "",
+        row.seeds,
+        row.outcome,
+        row.evidence,
+        row.result,
+        row.established,
+        " ".join(row.reasons),
+    )
+
+
+def flat_outcomes(page: Page) -> Table:
+    """The outcomes for a spreadsheet: one number a cell, bare outcome words, rounded as everywhere else."""
+    headings = (
+        "hypothesis", "reading", "statement", "rule", "rule_from", "endpoint", "unit", "estimate", "estimate_exact",
+        "estimate_evidence", "interval_level", "interval_lower", "interval_upper", "interval_engine", "per_seed",
+        "outcome", "evidence", "result", "effect_established", "reasons",
+    )  # fmt: skip
+    columns = tuple(Column(heading, 5) for heading in headings)
+    return Table("outcomes", "Outcomes", columns, tuple(map(_flat_row, page.rows)))
 
 
 def predictions(page: Page) -> Table:

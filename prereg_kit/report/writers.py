@@ -25,7 +25,8 @@ def write(page: Page, output: Format, table: str) -> str:
     """`page` in `output`; `table` names the one table of a CSV."""
     template = environment(output).get_template(_TEMPLATES[output])
     if output == "csv":
-        return template.render(table=tables.table(page, table)).replace("\n", "\r\n")
+        made = tables.flat_outcomes(page) if table == "outcomes" else tables.table(page, table)
+        return template.render(table=made)
     if output == "html":
         return template.render(page=page, tables=tables.all_tables(page), **_html_parts(page))
     return template.render(page=page, tables=tables.all_tables(page))

@@ -141,7 +141,7 @@ def hypotheses() -> dict[str, Verdict]:
         "H2b": Verdict(
             outcome="fail",
             statement="The same on clean episodes.",
-            rule="all of: the mean difference of clean is at least 0.03; the final difference is not below 0",
+            rule="all of: the mean difference of clean is at least 0.03; final_clean is not below 0",
             rule_from="A1",
             endpoint="clean",
             unit="proportion",
@@ -164,7 +164,7 @@ def hypotheses() -> dict[str, Verdict]:
                 "literal": Verdict(
                     outcome="fail",
                     statement="The final clause read on the noisy set, as the words say.",
-                    rule="all of: the mean difference of clean is at least 0.03; the final noisy difference is not below 0",
+                    rule="all of: the mean difference of clean is at least 0.03; final_noisy is not below 0",
                     endpoint="clean",
                     unit="proportion",
                     estimate=exact("1/384"),
