@@ -90,7 +90,10 @@ class Interval(_Value):
 
 
 class Clause(_Value):
-    """One criterion, evaluated: `words` is the rule in English, `distance` is estimate minus bound."""
+    """One criterion, evaluated: `words` is the rule in English, `bounds` the numbers that it compares with.
+
+    `distance` is the smallest distance to a bound over everything compared: positive inside, negative outside.
+    """
 
     criterion: str
     words: str
@@ -99,6 +102,7 @@ class Clause(_Value):
     evidence: Evidence = "recomputed"
     estimate: Figure | None = None
     distance: Figure | None = None
+    bounds: tuple[Figure, ...] = ()
     interval: Interval | None = None
     per_unit: dict[str, Figure] = Field(default_factory=dict)
     reasons: tuple[Reason, ...] = ()

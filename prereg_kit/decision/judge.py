@@ -173,6 +173,15 @@ def _short(value: Fraction) -> str:
     return f"{float(value):.6g}"
 
 
+def _bounds(criterion: Criterion_) -> tuple[Fraction, ...]:
+    """The numbers that a criterion compares with, each once, for a reader and for marks on a plot."""
+    if isinstance(criterion, IntervalEnd):
+        return tuple(dict.fromkeys(bound for _, _, bound in criterion.ends))
+    if isinstance(criterion, RateCriterion | Estimate):
+        return tuple(dict.fromkeys(bound for _, bound in criterion.limits))
+    return tuple(dict.fromkeys(bound for _, bound in criterion.bounds)) if isinstance(criterion, Bounded) else ()
+
+
 def _clause(  # noqa: PLR0913 - a clause has as many parts
     criterion: Criterion_,
     endpoint: str,
@@ -193,6 +202,7 @@ def _clause(  # noqa: PLR0913 - a clause has as many parts
         evidence=evidence,
         estimate=None if estimate is None else Figure.of(estimate, evidence),
         distance=None if distance is None else Figure.of(distance, evidence),
+        bounds=tuple(map(Figure.of, _bounds(criterion))),
         interval=interval,
         per_unit={unit: Figure.of(value, evidence) for unit, value in (per_unit or {}).items()},
         reasons=reasons,
