@@ -1,4 +1,4 @@
-"""What each column of a register is to one endpoint: a dimension of the cell table, averaged over, or to be constant."""
+"""What each column of a register is to one endpoint: a dimension of its cells, averaged over, or to be constant."""
 
 from __future__ import annotations
 
@@ -58,6 +58,7 @@ def lay_out(
     cluster: str | None,
     key: Sequence[str] | None,
     averaged: Sequence[str],
+    values: Sequence[str],
 ) -> Layout:
     """Sort the columns of a register by what they are to an endpoint.
 
@@ -81,7 +82,7 @@ def lay_out(
     mean_over = tuple(dict.fromkeys(n for n in (*averaged, *several) if n not in named and n != "run_id"))
     identifying = tuple(key) if key is not None else rows.key
     require_columns(rows, (*(key or ()), *mean_over), "the register's key")
-    rest = [n for n in identifying if n not in named and n not in mean_over and n != "run_id"]
+    rest = [n for n in identifying if n not in named and n not in mean_over and n not in (*values, "run_id")]
     repeats = [n for n in rest if n in REPEATS or (key is not None and n not in CONTEXTS)]
 
     def fixed_field(column: str | None, labels: Sequence[str] | None) -> Field:

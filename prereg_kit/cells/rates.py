@@ -75,7 +75,7 @@ def count_rate(
     value_kind: ValueKind = "number" if summed else "boolean"
     kinds = {name: value_kind for name in (numerator, denominator) if name is not None}
     split = by if by in rows.columns and by not in rows.lacking else None
-    identifying = tuple(key) if key is not None else rows.key
+    identifying = tuple(key) if key is not None else tuple(name for name in rows.key if name not in kinds)
     first = Field(split) if split else Field("", fixed=("",))
     below = tuple(Field(name) for name in identifying if name != split)
     names = tuple(part.column for part in (first, *below) if part.column)

@@ -56,7 +56,7 @@ def value_rows(
         RegisterError: as in `cell_table`; `repeated-rows` or `conflicting-rows` for two rows of one key.
     """
     rows = registers.rows(kind)
-    identifying = tuple(key) if key is not None else rows.key
+    identifying = tuple(key) if key is not None else tuple(name for name in rows.key if name != value)
     require_columns(rows, tuple(key or ()), "the register's key")
     shown = tuple(dict.fromkeys((*identifying, *(name for name in columns if name in rows.columns))))
     walk = Walk(rows, where, coded=shown, values={value: "number"})
@@ -137,7 +137,7 @@ def outcome_tables(
     rows = registers.rows(kind)
     dims = (each, unit, schedule, sample)
     require_columns(rows, dims, "a table of outcomes")
-    others = tuple(name for name in rows.key if name not in dims)
+    others = tuple(name for name in rows.key if name not in (*dims, value))
     fields = tuple(Field(name) for name in dims)
     walk = Walk(rows, where, key=(*dims, *others), values={value: value_kind})
     packer = Packer(fields, rows.size)
@@ -193,7 +193,7 @@ def _require_constant(
     other: Any,
     name: str,
     column: str,
-    taken: dict[tuple[int, str], int],  # noqa: ANN401
+    taken: dict[tuple[int, str], int],
 ) -> None:
     if isinstance(each, int) and isinstance(other, int):
         pairs = [(each, other)]

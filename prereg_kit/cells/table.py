@@ -131,7 +131,7 @@ def cell_table(
         cluster = None
     layout = lay_out(
         rows, where, arm=arm, arms=arms, pairs=pairs, axis=axis, axis_values=axis_values, cluster=cluster, key=key,
-        averaged=averaged,
+        averaged=averaged, values=(value,) if episodes is None else (value, episodes),
     )  # fmt: skip
     found = gather(rows, layout, value=value, value_kind=value_kind, episodes=episodes, policy_repeats=policy.repeats,
                    missing_values=policy.missing_values)  # fmt: skip
