@@ -2,7 +2,7 @@
 
 The standardised rule is TRL's: (R_i - mean R) / (sd(R) + eps), the standard deviation with ddof = 1 and eps =
 1e-4 *added* to it. It is the only convention that reproduces the digits of Appendix A.1: ddof = 0 gives
-0.00806 / 0.02255 where the paper prints 0.007053 / 0.019724. A group without reward variance gets zeros.
+0.008061 / 0.022541 where the paper prints 0.007053 / 0.019724. A group without reward variance gets zeros.
 """
 
 from __future__ import annotations

@@ -136,10 +136,23 @@ def luck_table(rewards: npt.ArrayLike) -> LuckTable:
             expected="shape (K >= 2, M >= 2)",
             found=table.shape,
         )
+    between, within = _mean_squares(table)
+    return LuckTable(schedules, samples, float(table.mean()), between, within)
+
+
+def _mean_squares(table: Array) -> tuple[float, float]:
+    schedules, samples = table.shape
+    if (table == np.rint(table)).all() and np.abs(table).max() <= 1 << 16:
+        # Whole rewards: integers up to one rounded division, so that MSB = MSW is a tie and not a coin toss.
+        cells = table.astype(np.int64)
+        total, sums, squares = int(cells.sum()), cells.sum(axis=1), int((cells * cells).sum())
+        row_squares = int((sums * sums).sum())
+        between = (schedules * row_squares - total * total) / (schedules * samples * (schedules - 1))
+        return between, (samples * squares - row_squares) / (samples * schedules * (samples - 1))
     means = _means(table)
     within = ((table - means[:, None]) ** 2).sum() / (schedules * (samples - 1))
     between = samples * ((means - _means(means[None, :])) ** 2).sum() / (schedules - 1)
-    return LuckTable(schedules, samples, float(table.mean()), float(between), float(within))
+    return float(between), float(within)
 
 
 def _means(rows: Array) -> Array:

@@ -66,7 +66,7 @@ def binary(
         TheoryError: a probability outside [0, 1], a law that does not sum to one, or a table too large.
     """
     rates = conditions.probabilities(np.atleast_1d(np.asarray(success_rates)), "success rates")
-    weights = np.full(rates.size, 1.0 / rates.size) if law is None else law
+    weights = np.full(rates.size, 1.0 / max(1, rates.size)) if law is None else law
     chances = conditions.distribution(weights, "law", rates.size)
     rows = conditions.whole(schedules, "schedules", 2)
     columns = conditions.whole(samples, "samples", 2)
@@ -118,7 +118,7 @@ def _sums_and_squares(row: Array, rows: int, columns: int) -> Array:
     return joint
 
 
-def normal(schedules: int, samples: int, nodes: int = 400) -> Expected:
+def normal(schedules: int, samples: int, nodes: int = 128) -> Expected:
     """The null expectation for normal rewards: B = SSB/(SSB + SSW) ~ Beta((K-1)/2, K(M-1)/2).
 
     Args:
@@ -130,12 +130,15 @@ def normal(schedules: int, samples: int, nodes: int = 400) -> Expected:
     columns = conditions.whole(samples, "samples", 2)
     first, second = (rows - 1) / 2.0, rows * (columns - 1) / 2.0
     edge = (rows - 1.0) / (rows * columns - 1.0)  # B where MSB = MSW
-    # t = (1-B)^second removes the endpoint's singularity for second < 1 and leaves a smooth integrand.
+    # u = sqrt(1 - B) turns (1-B)^(second-1) dB into 2 u^(2 second - 1) du: a whole power, so no singularity.
     points, weights = np.polynomial.legendre.leggauss(conditions.whole(nodes, "nodes", 8))
-    most = (1.0 - edge) ** second
-    t = most * (points + 1.0) / 2.0
-    share_b = 1.0 - t ** (1.0 / second)
-    density = share_b ** (first - 1.0) / second * math.exp(-_log_beta(first, second)) * most / 2.0
+    most = math.sqrt(1.0 - edge)
+    u = most * (points + 1.0) / 2.0
+    share_b = 1.0 - u * u
+    log_density = (
+        (first - 1.0) * np.log(share_b) + (2.0 * second - 1.0) * np.log(u) - _log_beta(first, second)
+    )
+    density = np.exp(log_density) * most
     between, within = share_b / (rows - 1.0), (1.0 - share_b) / (rows * (columns - 1.0))
     env = (between - within) / columns
     beyond = float(weights @ density)
