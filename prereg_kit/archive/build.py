@@ -258,7 +258,7 @@ def update(folder: Path, record: FreezeRecord, files: Mapping[str, bytes]) -> Fr
     """
     for name, data in files.items():
         path = folder / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         durable.write_bytes(path, data)
     durable.write_bytes(folder / RECORD_NAME, readable_json(record.to_json()), replace=True)
     durable.write_bytes(folder / "README.md", readme(record).encode(), replace=True)

@@ -68,7 +68,8 @@ def _stamp_line(stamp: StampReport) -> str:
 
 def _details(report: DocumentReport, console: Console) -> None:
     console.print(
-        _text(str(report.folder), "bold") + Text(f"  {report.kind}  sha256 {report.sha256 or '-'}"), soft_wrap=True
+        _text(str(report.folder), "bold") + Text(f"  {report.kind}  sha256 {report.sha256 or '-'}"),
+        soft_wrap=True,
     )
     lines = [(_stamp_line(stamp), "") for stamp in report.stamps]
     for stamp in (*report.stamps, *(stamp for level in report.renewals for stamp in level)):

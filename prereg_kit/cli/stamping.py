@@ -189,7 +189,7 @@ def show(frozen: Frozen) -> None:
     """The result for a person, on stdout: digest, folder, and what was stamped."""
     document, record = frozen.document, frozen.document.record
     click.echo(f"{document.digest}  {document.document_path.name}")
-    click.echo(f"{'already frozen' if frozen.existed else 'frozen'}: {document.folder}")
+    click.echo(f"frozen: {document.folder}")
     for stamp in record.stamps:
         kind = (
             " (DEMO, NO EVIDENTIAL VALUE)" if stamp.demo else "" if stamp.anchor else " (anchor not at hand)"

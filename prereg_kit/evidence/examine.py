@@ -75,20 +75,19 @@ class Examiner:
         if not stamps:
             return replace(report, status="not stamped")
         problems = tuple(f"{s.operator}: {s.problem}" for s in stamps if s.verdict in ("reject", "altered"))
-        report = replace(report, problems=problems)
+        levels, broken = self._levels(folder, record)
+        report = replace(report, problems=(*problems, *broken), renewals=levels)
         try:
             first = self._quorum(stamps, required)
         except QuorumError as error:
             return self._short(report, error)
         report = replace(
             report,
-            status="protected" if self.at <= first.protected_until else "lapsed",
             counted=tuple(first.counted),
             proven_time=first.time,
-            protected_until=first.protected_until,
             notes=(*report.notes, *(finding.message for finding in first.warnings)),
         )
-        return self._renewed(report, record, first)
+        return self._renewed(report, first)
 
     def _anchors(self, stamp: StampRecord, folder: Path) -> tuple[Anchors, str]:
         if stamp.demo:
@@ -185,47 +184,46 @@ class Examiner:
             notes += (f"the operators that count saw it by {rfc3339(latest)}",)
         return replace(report, status=status, counted=counted, notes=(*report.notes, *notes))
 
-    def _renewed(self, report: DocumentReport, record: FreezeRecord, first: QuorumProof) -> DocumentReport:
-        """Follow the renewals: each must stamp a whole list of what came before, while that still protected."""
+    def _levels(
+        self, folder: Path, record: FreezeRecord
+    ) -> tuple[tuple[tuple[StampReport, ...], ...], tuple[str, ...]]:
+        """The stamps of every renewal; empty for one whose list does not carry all that came before it."""
         covered = [record.document, *record.attachments]
         for stamp in record.stamps:
             covered += stamp_files(stamp)
-        until, levels, problems, notes = first.protected_until, [], list(report.problems), list(report.notes)
-        gap = False
+        levels, problems = [], []
         for number, renewal in enumerate(record.renewals, 1):
-            name = f"renewal {number}"
             level: tuple[StampReport, ...] = ()
             try:
-                manifest = self._manifest(report.folder, renewal, covered)
-                level = tuple(self._stamp(report.folder, stamp, manifest) for stamp in renewal.stamps)
-                later = self._quorum(level, report.required)
-            except (QuorumError, ArchiveError) as error:
-                problems.append(f"{name} does not count: {error}")
-                levels.append(level)
-                continue
-            finally:
-                covered += [
-                    renewal.manifest,
-                    *(ref for stamp in renewal.stamps for ref in stamp_files(stamp)),
-                ]
+                manifest = self._manifest(folder, renewal, covered)
+                level = tuple(self._stamp(folder, stamp, manifest) for stamp in renewal.stamps)
+            except ArchiveError as error:
+                problems.append(f"renewal {number} does not count: {error}")
             levels.append(level)
+            covered.append(renewal.manifest)
+            for stamp in renewal.stamps:
+                covered += stamp_files(stamp)
+        return tuple(levels), tuple(problems)
+
+    def _renewed(self, report: DocumentReport, first: QuorumProof) -> DocumentReport:
+        """Follow the renewals: each must have come while what it carries still protected."""
+        until, gap, notes = first.protected_until, False, list(report.notes)
+        for number, level in enumerate(report.renewals, 1):
+            try:
+                later = self._quorum(level, report.required)
+            except QuorumError as error:
+                notes.append(f"renewal {number} does not count: {error.problem}")
+                continue
             if later.time > until:
                 gap = True
                 notes.append(
-                    f"{name} came on {rfc3339(later.time)}, after protection had ended on {rfc3339(until)}: "
-                    "nothing vouches for the time between"
+                    f"renewal {number} came on {rfc3339(later.time)}, after protection had ended on "
+                    f"{rfc3339(until)}: nothing vouches for the time between"
                 )
             elif not gap:
                 until = max(until, later.protected_until)
         status: Status = "gap" if gap else "protected" if self.at <= until else "lapsed"
-        return replace(
-            report,
-            status=status,
-            protected_until=until,
-            renewals=tuple(levels),
-            problems=tuple(problems),
-            notes=tuple(notes),
-        )
+        return replace(report, status=status, protected_until=until, notes=tuple(notes))
 
     def _manifest(self, folder: Path, renewal: RenewalRecord, covered: Sequence[FileRef]) -> bytes:
         data = read_file(folder, renewal.manifest)

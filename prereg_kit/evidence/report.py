@@ -12,7 +12,9 @@ from prereg_kit.archive.record import rfc3339
 from prereg_kit.second_opinion import Opinion
 from prereg_kit.token import Proof
 
-DEMO_LABEL = "DEMO LOCAL TSA - NO EVIDENTIAL VALUE: demo stamps prove nothing about time and are never counted"
+DEMO_LABEL = (
+    "DEMO LOCAL TSA - NO EVIDENTIAL VALUE: demo stamps prove nothing about time and are never counted"
+)
 Status = Literal[
     "protected", "lapsed", "gap", "demo", "below quorum", "not stamped", "not checked", "altered"
 ]
