@@ -66,7 +66,7 @@ def crl_status(blob: bytes, target: Certificate, issuer: Certificate) -> Status 
     )
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def _read(blob: bytes) -> _Crl:
     try:
         if len(blob) > _MAX_BYTES:
@@ -98,7 +98,7 @@ def _read(blob: bytes) -> _Crl:
         raise EvidenceError(f"a revocation list is damaged: {error}") from error
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def _check_signature(blob: bytes, issuer_raw: bytes) -> None:
     crl, issuer = _read(blob), read_certificate(issuer_raw)
     title = f"the revocation list of {name_text(crl.issuer)}"

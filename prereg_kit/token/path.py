@@ -84,7 +84,7 @@ def build_path(
     raise search.obstacle
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=256)
 def check_signed_by(raw: bytes, issuer_raw: bytes) -> None:
     """The certificate `raw` bears a signature of the key of `issuer_raw` (both DER, both readable).
 
