@@ -109,7 +109,7 @@ def _explain(error: ValidationError, document: Document) -> PlanError:
         message, expected = "a value that does not fit", message
     more = f" {len(problems) - 1} more problem(s) follow it." if len(problems) > 1 else ""
     return PlanError(
-        message[0].lower() + message[1:] if message else "invalid",
+        message if kind in ("plan_misfit", "value_error") else message[:1].lower() + message[1:],
         where=Where(file=document.source, line=document.line(path), field=dotted(path) or None),
         expected=expected,
         next_step=f"`prereg show` prints every field and its default.{more}",
