@@ -89,7 +89,8 @@ def coefficients(successes: int, size: int, flip_rate: float, design: Design, ru
     kept = np.arange(k + 1.0)
     size_along = contrast * kept / k
     length = float(law @ size_along)
-    number = float(law @ (size_along - length) ** 2)
+    away = size_along - length
+    number = float(law @ (away * away))
     if k == 1:
         return Coefficients(length, number, 0.0)
     identity = float(law @ (contrast * contrast * kept * (k - kept))) / (k * k * (k - 1.0))

@@ -28,7 +28,7 @@ def numbers(values: npt.ArrayLike, field: str, ndim: int | None = None) -> Array
         array = np.asarray(values)
         if array.dtype.kind not in "fiub":
             raise TypeError(array.dtype)
-        array = array.astype(np.float64)
+        array = array.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise _fail("not an array of numbers", field, "real numbers", values) from error
     if ndim is not None and array.ndim != ndim:
@@ -136,11 +136,12 @@ def covariance(values: npt.ArrayLike, size: int) -> Array:
 
 
 def _symmetric(array: Array, field: str) -> Array:
-    scale = float(np.abs(array).max())
-    if np.abs(array - array.T).max() > _SYMMETRY * scale:
-        raise _fail("not symmetric", field, "a symmetric matrix", float(np.abs(array - array.T).max()))
-    if (np.diagonal(array) < 0).any():
-        raise _fail("a negative squared norm", field, "a diagonal of at least 0", np.diagonal(array).tolist())
+    if not (array == array.T).all():
+        skew = float(np.abs(array - array.T).max())
+        if skew > _SYMMETRY * float(np.abs(array).max()):
+            raise _fail("not symmetric", field, "a symmetric matrix", skew)
+    if array.diagonal().min() < 0:
+        raise _fail("a negative square", field, "a diagonal of at least 0", array.diagonal().tolist())
     return array
 
 

@@ -113,11 +113,11 @@ def of_gram(
     factors = conditions.weights(weights, size)
     if factors is not None:
         products = products * np.outer(factors, factors)
-    means = products.mean(axis=1)
-    grand = float(means.mean())
+    means = products.sum(axis=1) / size
+    grand = float(means.sum()) / size
     count = float(outcome.sum())
     with_mean = float(outcome @ means)
-    diagonal = float(outcome @ np.diagonal(products)) - 2 * with_mean + count * grand
+    diagonal = float(outcome @ products.diagonal()) - 2 * with_mean + count * grand
     square = float(outcome @ products @ outcome) - 2 * count * with_mean + count * count * grand
     return _geometry(size, int(count), square, diagonal, divisor)
 
