@@ -49,6 +49,7 @@ class CallRecord(NamedTuple):
         effective: the reply differs from what the same call would have got without this draw's fault.
         status: "ok" or the error code.
         clock: seconds after the call.
+        values: canonical argument values, None where they could not be read; immutable.
         next_offset: where a list reply says to go on; None elsewhere.
     """
 
@@ -60,17 +61,16 @@ class CallRecord(NamedTuple):
     effective: bool
     status: str
     clock: int
+    values: Values | None = None
     next_offset: int | None = None
 
 
 class _Draw(NamedTuple):
+    values: Values
     resource: str | None
     repeat: int | None
     drawn: str | None
     effective: bool
-
-
-_NO_DRAW = _Draw(None, None, None, False)
 
 
 class Reply:
@@ -256,13 +256,13 @@ class Episode:
         self.calls += 1
         if tool.kind == "control":
             self.clock += values[0]
-            return self._answer(tool, _NO_DRAW, OK, {"clock": self.clock})
+            return self._answer(tool, _Draw(values, None, None, None, False), OK, {"clock": self.clock})
         resource = tool.resource(values)
         if self.clock < self._limited_until:
-            return self._answer(tool, _Draw(resource, None, None, False), "rate_limited", None)
+            return self._answer(tool, _Draw(values, resource, None, None, False), "rate_limited", None)
         event = (tool.name, resource)
         if event in self._outages:
-            return self._answer(tool, _Draw(resource, None, None, False), "service_unavailable", None)
+            return self._answer(tool, _Draw(values, resource, None, None, False), "service_unavailable", None)
         try:
             return self._drawn(tool, values, event)
         except Exception as error:
@@ -276,9 +276,9 @@ class Episode:
         fault, parameter = self._fault(tool, resource, repeat)
         if fault is None:
             return self._result(
-                tool, _Draw(resource, repeat, None, False), EXECUTE[name](self._state, values)
+                tool, _Draw(values, resource, repeat, None, False), EXECUTE[name](self._state, values)
             )
-        draw = _Draw(resource, repeat, fault, True)
+        draw = _Draw(values, resource, repeat, fault, True)
         if fault == TRANSIENT:
             return self._answer(tool, draw, "temporary_error", None)
         if fault == RATE_LIMIT:
@@ -318,7 +318,9 @@ class Episode:
                 error["retry_after"] = self._limited_until - self.clock
             payload = {"error": error}
         following = payload.get("next_offset") if tool.kind == "list" else None
-        self.records.append(CallRecord(self.calls, tool.name, *draw, status, self.clock, following))
+        self.records.append(
+            CallRecord(self.calls, tool.name, *draw[1:], status, self.clock, draw.values, following)
+        )
         return Reply(tool.name, payload, status, False, self._results)
 
     def _blocked(self) -> Reply | None:

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from study.backoffice.episode import Episode
+from collections.abc import Callable
+
+from study.backoffice.calls import Call, MalformedCall
+from study.backoffice.episode import Episode, Reply
 from study.backoffice.faults import CompiledLaw
 from study.backoffice.tasks import Task
 from study.policies.policy import Policy
 
+Observer = Callable[[Call | MalformedCall, Reply], None]
+"""Called after every call, for transcripts."""
 
-def play(policy: Policy, task: Task, law: CompiledLaw, seed: str, key: str = "") -> Episode:
+
+def play(
+    policy: Policy,
+    task: Task,
+    law: CompiledLaw,
+    seed: str,
+    key: str = "",
+    *,
+    observer: Observer | None = None,
+) -> Episode:
     """Play one episode.
 
     Args:
@@ -17,6 +31,7 @@ def play(policy: Policy, task: Task, law: CompiledLaw, seed: str, key: str = "")
         law: compiled noise law.
         seed: schedule seed.
         key: for the policy's own sampling, never derived from `seed`.
+        observer: sees every call and its reply.
 
     Returns:
         The ended episode; `ended_by` says how.
@@ -25,8 +40,10 @@ def play(policy: Policy, task: Task, law: CompiledLaw, seed: str, key: str = "")
     agent = policy.start(task, key)
     try:
         call = next(agent)
-        while not episode.ended_by:
+        while True:
             reply = episode.step_call(call)
+            if observer is not None:
+                observer(call, reply)
             if episode.ended_by:
                 break
             call = agent.send(reply)

@@ -1,0 +1,141 @@
+"""Episodes of a pool under regimes: the same rows whatever the number of workers or the order of work.
+
+Work is cut by task, with all of a task's schedules, and every episode is a function of its coordinates; the parts
+are put back in order of (regime, task, schedule).
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import NamedTuple, TypeVar
+
+from study.backoffice.faults import compile_law
+from study.backoffice.generate import generate
+from study.backoffice.pools import load_pool
+from study.backoffice.profiles import profile_named
+from study.backoffice.regimes import regime_named
+from study.backoffice.schedule import evaluation_seed
+from study.backoffice.tasks import Task
+from study.evaluation.rollout import play
+from study.evaluation.rows import episode_row
+from study.evaluation.spec import EvaluationSpec
+from study.policies.scripted import scripted_policy
+from study.records import EpisodeRow
+
+Progress = Callable[[int, int], None]
+"""Called with (episodes done, episodes in all)."""
+
+TASKS_PER_CHUNK = 10
+
+Row = TypeVar("Row")
+
+
+class Chunk(NamedTuple):
+    """A part of an evaluation: one regime and some tasks by position; `tasks` is empty if they are to be generated."""
+
+    spec: EvaluationSpec
+    regime: str
+    positions: range
+    tasks: tuple[Task, ...]
+
+
+def evaluate(spec: EvaluationSpec, *, workers: int = 1, progress: Progress | None = None) -> list[EpisodeRow]:
+    """Play every episode of a spec.
+
+    Args:
+        spec: what to play.
+        workers: processes; 1 plays in this one.
+        progress: told after every chunk.
+
+    Returns:
+        Rows in order of (regime as given, task, schedule).
+
+    Raises:
+        ConfigError: the pool does not come out as recorded.
+        SimulatorError: a bug; never a zero reward.
+    """
+    chunks = chunks_of(spec, workers)
+    total = spec.tasks * spec.schedules * len(spec.regimes)
+    return in_order(_play_chunk, chunks, total, workers, progress)
+
+
+def chunks_of(spec: EvaluationSpec, workers: int) -> list[Chunk]:
+    """Cut an evaluation by regime and tasks, after its pool was held to the record.
+
+    Other processes generate their tasks again: that is quicker than sending worlds to them.
+    """
+    tasks = load_pool(profile_named(spec.profile), spec.pool).tasks
+    return [
+        Chunk(spec, regime, positions, tasks[positions.start : positions.stop] if workers <= 1 else ())
+        for regime in spec.regimes
+        for positions in (
+            range(first, min(first + TASKS_PER_CHUNK, spec.tasks))
+            for first in range(0, spec.tasks, TASKS_PER_CHUNK)
+        )
+    ]
+
+
+def in_order(
+    work: Callable[[Chunk], list[Row]],
+    chunks: Sequence[Chunk],
+    total: int,
+    workers: int,
+    progress: Progress | None,
+) -> list[Row]:
+    """Do chunks in this process or in several, and join their rows in the order of the chunks.
+
+    Args:
+        work: a module-level function, as other processes import it.
+        chunks: what to do.
+        total: rows in all, for the progress.
+        workers: processes.
+        progress: told after every chunk.
+    """
+    rows: list[Row] = []
+    for part in _parts(work, chunks, workers):
+        rows += part
+        if progress is not None:
+            progress(len(rows), total)
+    return rows
+
+
+def _parts(work: Callable[[Chunk], list[Row]], chunks: Iterable[Chunk], workers: int) -> Iterator[list[Row]]:
+    if workers <= 1:
+        yield from map(work, chunks)
+        return
+    context = multiprocessing.get_context("spawn")  # a forked copy of a threaded parent may hang
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        yield from pool.map(work, chunks)
+
+
+def tasks_of(chunk: Chunk) -> tuple[Task, ...]:
+    """The tasks of a chunk, generated if they did not come with it."""
+    profile = profile_named(chunk.spec.profile)
+    return chunk.tasks or tuple(generate(profile, chunk.spec.pool, position) for position in chunk.positions)
+
+
+def _play_chunk(chunk: Chunk) -> list[EpisodeRow]:
+    spec = chunk.spec
+    policy = scripted_policy(spec.policy)
+    law = regime_named(chunk.regime)
+    compiled = compile_law(law)
+    label = spec.label()
+    first = spec.seed * spec.schedules
+    return [
+        episode_row(
+            label,
+            law,
+            index,
+            play(
+                policy,
+                task,
+                compiled,
+                evaluation_seed(spec.pool, task.task_id, index),
+                f"{task.task_id}/{index}",
+            ),
+        )
+        for task in tasks_of(chunk)
+        for index in range(first, first + spec.schedules)
+    ]
