@@ -1,0 +1,202 @@
+"""Whole turns from an engine with vllm's interface: one request a rollout, each with its own seed.
+
+TRL's colocated sampler seeds the engine by process index and gives every request of a batch one SamplingParams, so
+`args.seed` does nothing and a seed in `generation_kwargs` makes siblings identical (trl#7040). Here every request
+carries the seed of (run, step, row, slot, turn). `weight_sync` and `sampler_seed` keep upstream's behaviour under
+`paper`. Nothing here imports vllm before `start`; the tests use a fake engine with the same interface.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from study.config import Rollouts
+from study.errors import CannotStartError, StudyError
+from study.training.model import merged
+from study.training.rollout import Rollout
+
+_BLOCK = 1 << 24
+
+
+def start(model_path: str, settings: Rollouts, rows: int) -> Any:
+    """A colocated vllm engine with the arguments that TRL 1.12.0 gives it.
+
+    Args:
+        model_path: name or folder of the weights.
+        settings: context and memory share.
+        rows: most sequences at once.
+
+    Raises:
+        CannotStartError: vllm is not installed.
+    """
+    try:
+        from vllm import LLM
+    except ImportError as error:
+        raise CannotStartError(
+            "the full tier samples with vllm, which is not installed",
+            next_step="Install the gpu extra: pip install 'prereg-kit[study,gpu]'.",
+        ) from error
+    os.environ.update({"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"})
+    os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
+    os.environ.setdefault("MASTER_PORT", "29411")
+    return LLM(
+        model=model_path,
+        tensor_parallel_size=1,
+        gpu_memory_utilization=settings.gpu_memory_share,
+        max_model_len=settings.context,
+        max_num_seqs=rows,
+        distributed_executor_backend="external_launcher",
+        seed=0,
+        max_num_batched_tokens=4096,
+        logprobs_mode="processed_logprobs",
+        enable_prefix_caching=False,  # useless on gated-delta layers
+    )
+
+
+def _vllm_params(**values: Any) -> Any:
+    from vllm import SamplingParams
+
+    return SamplingParams(**values)
+
+
+class TurnSampler:
+    """Plays rollouts turn by turn through an engine.
+
+    Args:
+        engine: vllm's `LLM` or anything with its `generate`.
+        settings: temperature, top_p, top_k.
+        stop: tokens that end a turn.
+        seeded: one seed per request (`clean`) or the engine's own stream (`paper`).
+        params: builds one request's sampling parameters.
+    """
+
+    def __init__(
+        self,
+        engine: Any,
+        settings: Rollouts,
+        stop: Iterable[int],
+        *,
+        seeded: bool = True,
+        params: Callable[..., Any] = _vllm_params,
+    ) -> None:
+        self._engine = engine
+        self._settings = settings
+        self._stop = sorted(stop)
+        self._seeded = seeded
+        self._params = params
+
+    def request(self, rollout: Rollout) -> Any:
+        """The sampling parameters of one rollout's next turn."""
+        settings = self._settings
+        values: dict[str, Any] = {
+            "n": 1,
+            "temperature": settings.temperature,
+            "top_p": settings.top_p,
+            "top_k": settings.top_k,
+            "min_p": 0.0,
+            "repetition_penalty": 1.0,
+            "max_tokens": rollout.room(),
+            "logprobs": 0,
+            "stop_token_ids": self._stop,
+            "detokenize": False,
+        }
+        if self._seeded:
+            values["seed"] = rollout.engine_seed()
+        return self._params(**values)
+
+    def play(self, rollouts: Sequence[Rollout]) -> None:
+        """Play every rollout to its end.
+
+        Raises:
+            StudyError: the engine returned another number of answers, or no log-probabilities.
+        """
+        while alive := [rollout for rollout in rollouts if not rollout.done]:
+            outputs = self._engine.generate(
+                [{"prompt_token_ids": rollout.tokens} for rollout in alive],
+                sampling_params=[self.request(rollout) for rollout in alive],
+                use_tqdm=False,
+            )
+            if len(outputs) != len(alive):
+                raise StudyError("the engine lost a request", expected=str(len(alive)), found=len(outputs))
+            for rollout, output in zip(alive, outputs, strict=True):
+                answer = output.outputs[0]
+                if answer.logprobs is None or len(answer.logprobs) != len(answer.token_ids):
+                    raise StudyError("the engine returned no log-probability for a token it sampled")
+                tokens = list(answer.token_ids)
+                logps = [
+                    float(row[token].logprob) for row, token in zip(answer.logprobs, tokens, strict=True)
+                ]
+                if not tokens:
+                    rollout.done = True
+                    continue
+                rollout.turn_of(tokens, logps)
+
+
+def checksum(tensors: Iterable[tuple[str, Tensor]]) -> int:
+    """A 64-bit checksum of tensors' bits, computed where they lie; one changed bit changes it."""
+    total = 0
+    for place, (_, tensor) in enumerate(tensors, 1):
+        flat = tensor.detach().contiguous().view(-1).view(torch.uint8)
+        for first in range(0, flat.numel(), _BLOCK):
+            block = flat[first : first + _BLOCK].to(torch.int64)
+            weight = torch.arange(first, first + block.numel(), device=block.device) % 1_000_003 + place
+            total = (total * 31 + int((block * weight).sum())) % (1 << 64)
+    return total
+
+
+def base_tensors(model: Any) -> list[tuple[str, Tensor]]:
+    """The frozen base under a PEFT model, by name."""
+    return [
+        (name, tensor) for name, tensor in model.get_base_model().state_dict().items() if ".lora_" not in name
+    ]
+
+
+class WeightSync:
+    """Pushes the current policy to the sampler, once per optimiser step.
+
+    Args:
+        model: the PEFT model in training.
+        load: takes (name, tensor) pairs, as vllm's `model.load_weights` does.
+        mode: `paper` merges and unmerges in place, which rounds the sampler's policy and lets a bf16 base drift
+            (trl#6688); `clean` adds out of place and proves after each push that the base is bit for bit the same.
+
+    The bf16 sampler still sees weights rounded to bf16; what `clean` removes is the drift of the base.
+    """
+
+    def __init__(self, model: Any, load: Callable[[list[tuple[str, Tensor]]], Any], mode: str) -> None:
+        self._model = model
+        self._load = load
+        self._mode = mode
+        self._step: int | None = None
+        self._base = checksum(base_tensors(model)) if mode == "clean" else 0
+
+    def push(self, step: int) -> bool:
+        """Push if this step's weights have not been pushed; True if they were pushed now.
+
+        Raises:
+            StudyError: the base changed under `clean`.
+        """
+        if step == self._step:
+            return False
+        if self._mode == "paper":
+            self._model.merge_adapter()
+            try:
+                self._load(
+                    [
+                        (name.replace(".base_layer.", "."), tensor)
+                        for name, tensor in base_tensors(self._model)
+                    ]
+                )
+            finally:
+                self._model.unmerge_adapter()
+        else:
+            self._load(list(merged(self._model).items()))
+            if checksum(base_tensors(self._model)) != self._base:
+                raise StudyError("the frozen base changed during a weight sync")
+        self._step = step
+        return True

@@ -1,0 +1,196 @@
+"""The policy that both arms of a seed start from: built once, saved whole, loaded by its digest.
+
+    <store>/<digest>/   model.safetensors   the warm-started base, frozen from here on
+                        adapter.safetensors the fresh adapters
+                        step_zero.json      format, digest of what determined it, digest of each file, pool, figures
+
+The digest covers seed, world, policy, adapters and warm start, never the condition or the arm, so the two arms of
+a seed load the same bytes (trl#6688). A store is any folder; two processes that build the same one at once write
+the same bytes and one of them wins the rename.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from prereg_kit.digest import readable_json, sha256_file
+from prereg_kit.durable import sync_folder, write_bytes
+from prereg_kit.errors import Where
+from study.backoffice.profiles import profile_named
+from study.config import RunConfig, SmallPolicy, step_zero_digest
+from study.errors import ConfigError, StudyError
+from study.training import model as models
+from study.training import warm_start
+from study.training.tokenizer import CompactWire
+
+FORMAT = "study.step0/1"
+Told = Callable[[int, int, float], None]
+
+
+@dataclass(frozen=True)
+class StepZero:
+    """A loaded start.
+
+    Attributes:
+        model: the PEFT model, adapters trainable, base frozen.
+        record: step_zero.json.
+        folder: where it lies.
+    """
+
+    model: Any
+    record: dict[str, Any]
+    folder: Path
+
+
+def small_wire(run: RunConfig) -> CompactWire:
+    """The language of a small policy.
+
+    Raises:
+        ConfigError: a profile without a closed vocabulary.
+    """
+    if run.tier.world.profile != "compact":
+        raise ConfigError(
+            "a small policy needs the compact profile",
+            where=Where(field="world.profile"),
+            found=run.tier.world.profile,
+        )
+    return CompactWire(profile_named("compact"), run.tier.traps.argument_coercion)
+
+
+def _fresh(run: RunConfig, wire: CompactWire) -> Any:
+    policy = run.tier.policy
+    if not isinstance(policy, SmallPolicy):
+        raise ConfigError("only a small policy has a warm start", where=Where(field="policy.kind"))
+    (stop,) = wire.stop
+    config = models.small_config(policy, wire.size, run.tier.rollouts.context, stop, wire.pad)
+    return models.small_model(policy, config, run.seed)
+
+
+def build(run: RunConfig, store: Path, told: Told | None = None) -> Path:
+    """Make the step-0 checkpoint of a run's seed, unless the store has it; its folder.
+
+    Args:
+        run: the resolved run.
+        store: folder of step-0 checkpoints; made if absent.
+        told: called with (step, steps, loss) during the warm start.
+    """
+    digest = step_zero_digest(run)
+    target = store / digest
+    if (target / "step_zero.json").exists():
+        return target
+    store.mkdir(parents=True, exist_ok=True)
+    wire = small_wire(run)
+    base = _fresh(run, wire)
+    setting = run.tier.warm_start
+    if setting is None:
+        raise ConfigError("a randomly initialised policy needs a warm start", where=Where(field="warm_start"))
+    profile = profile_named(run.tier.world.profile)
+    figures = warm_start.learn(
+        base,
+        wire,
+        profile,
+        setting,
+        run.seed,
+        None if told is None else lambda step, loss: told(step, setting.steps, loss),
+    )
+    weights = {
+        name: tensor.contiguous() for name, tensor in base.state_dict().items() if name != "lm_head.weight"
+    }
+    adapted = models.adapt(base, run.tier.lora, run.seed, adapter_seed=run.tier.traps.adapter_seed)
+    part = store / f".{digest}.{secrets.token_hex(4)}.partial"
+    part.mkdir()
+    try:
+        save_file(weights, part / "model.safetensors")
+        save_file(adapter_state(adapted), part / "adapter.safetensors")
+        record = {
+            "format": FORMAT,
+            "digest": digest,
+            "seed": run.seed,
+            "vocabulary": wire.digest,
+            "profile": profile.digest(),
+            "warm_start_pool": warm_start.pool_digest(profile, setting.steps * setting.batch),
+            "figures": figures,
+            "files": {path.name: sha256_file(path) for path in sorted(part.iterdir())},
+        }
+        write_bytes(part / "step_zero.json", readable_json(record))
+        try:
+            part.rename(target)
+        except OSError:
+            if not (target / "step_zero.json").exists():
+                raise
+        sync_folder(store)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return target
+
+
+def load(run: RunConfig, folder: Path) -> StepZero:
+    """Load a step-0 checkpoint for training.
+
+    Raises:
+        StudyError: it is damaged, belongs to another config, or to another vocabulary than this code's.
+    """
+    try:
+        record = json.loads((folder / "step_zero.json").read_bytes())
+    except (OSError, ValueError) as error:
+        raise StudyError("no step-0 checkpoint here", where=Where(file=str(folder))) from error
+    wire = small_wire(run)
+    profile = profile_named(run.tier.world.profile)
+    expected = {
+        "format": FORMAT,
+        "digest": step_zero_digest(run),
+        "vocabulary": wire.digest,
+        "profile": profile.digest(),
+    }
+    for field, value in expected.items():
+        if record.get(field) != value:
+            raise StudyError(
+                "the step-0 checkpoint is not this run's",
+                where=Where(file=str(folder), field=field),
+                expected=value,
+                found=record.get(field),
+                next_step="Remove the folder to have it built again.",
+            )
+    for name, digest in record["files"].items():
+        if sha256_file(folder / name) != digest:
+            raise StudyError("a damaged step-0 checkpoint", where=Where(file=str(folder / name)))
+    base = _fresh(run, wire)
+    missing, surplus = base.load_state_dict(load_file(folder / "model.safetensors"), strict=False)
+    if surplus or set(missing) - {"lm_head.weight"}:
+        raise StudyError("the step-0 weights do not fit the policy", found=(missing, surplus))
+    base.tie_weights()
+    adapted = models.adapt(base, run.tier.lora, run.seed)
+    if (
+        run.tier.traps.adapter_seed == "clean"
+    ):  # under `paper` each process keeps the adapters that it drew itself
+        load_adapter(adapted, load_file(folder / "adapter.safetensors"))
+    return StepZero(adapted, record, folder)
+
+
+def adapter_state(adapted: Any) -> dict[str, Tensor]:
+    """The trainable tensors of a PEFT model by name."""
+    return {name: p.detach().clone() for name, p in adapted.named_parameters() if p.requires_grad}
+
+
+def load_adapter(adapted: Any, state: dict[str, Tensor]) -> None:
+    """Put adapter tensors into a PEFT model.
+
+    Raises:
+        StudyError: other names or shapes than the model's.
+    """
+    own = {name: p for name, p in adapted.named_parameters() if p.requires_grad}
+    if own.keys() != state.keys():
+        raise StudyError("adapters that do not fit the policy", found=sorted(own.keys() ^ state.keys())[:4])
+    with torch.no_grad():
+        for name, parameter in own.items():
+            parameter.copy_(state[name])
