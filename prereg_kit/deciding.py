@@ -76,14 +76,12 @@ def decide_loaded(loaded: LoadedPlan, rows: Registers) -> Decided:
         time=plan_archive.time_in_words(loaded),
         labels=plan_archive.labels(loaded),
     )
+    files = [
+        RegisterRef(path=table.path, sha256=table.sha256, format=table.format, rows=table.rows)
+        for table in rows.tables()
+    ]
     return decision.decide(
-        loaded.effective, rows, runs=rows.runs, files=[_reference(info) for info in rows.files], standing=standing
-    )
-
-
-def _reference(info: object) -> RegisterRef:
-    return RegisterRef(
-        path=str(info.path), sha256=info.sha256, format=info.format, rows=info.rows, note=info.note  # type: ignore[attr-defined]
+        loaded.effective, rows, runs=rows.runs, files=files, notes=rows.notes, standing=standing
     )
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from prereg_kit.errors import DocumentError, Where
 
-FORMAT = "prereg.verdicts/1"
+FORMAT: Final = "prereg.verdicts/1"
 
 Outcome = Literal["pass", "fail", "inconclusive", "void", "not_run", "not_evaluable"]
 Evidence = Literal["recomputed", "reported"]
@@ -159,7 +159,7 @@ class PredictionVerdict(_Value):
 
 
 class PredictionSummary(_Value):
-    """Scores over the predictions that could be scored; reported and recomputed ones are counted apart."""
+    """Scores over the predictions that could be scored; `met_reported` of the `met` rest on reported figures."""
 
     scored: int = 0
     met: int = 0

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from prereg_kit.plan.criterion import (
     All,
-    Any_,
+    AnyOf,
     AtEvery,
     AtMajority,
     Criterion_,
@@ -76,7 +76,7 @@ def criterion_words(criterion: Criterion_) -> str:
             return f"{criterion.hypothesis} passes"
         case All():
             return " AND ".join(_inner(clause, criterion) for clause in criterion.of)
-        case Any_():
+        case AnyOf():
             return " OR ".join(_inner(clause, criterion) for clause in criterion.of)
         case Not():
             return f"NOT ({criterion_words(criterion.of)})"
@@ -85,7 +85,7 @@ def criterion_words(criterion: Criterion_) -> str:
 
 def _inner(clause: Criterion_, outer: Criterion_) -> str:
     text = criterion_words(clause)
-    compound = isinstance(clause, All | Any_) and type(clause) is not type(outer) and len(clause.of) > 1
+    compound = isinstance(clause, All | AnyOf) and type(clause) is not type(outer) and len(clause.of) > 1
     return f"({text})" if compound else text
 
 

@@ -75,7 +75,7 @@ def main() -> None:
             runs.append(
                 RunRow(
                     run_id=f"{arm}-s{seed}", study="small-study", plan_digest=sha256_file(plan), condition="refunds",
-                    arm=arm, seed=seed, registers=(sibling_of(folder / "runs.parquet", info),),
+                    arm=arm, seed=seed, registers=(sibling_of(folder / "runs.parquet", "episodes", info.path),),
                 )  # fmt: skip
             )
     write_runs(folder / "runs.parquet", runs)

@@ -76,6 +76,7 @@ def decide(
     *,
     runs: Sequence[RunRow] | None = None,
     files: Sequence[RegisterRef] = (),
+    notes: Sequence[str] = (),
     standing: Standing = Standing(),  # noqa: B008 - a frozen value
 ) -> Decided:
     """Evaluate every hypothesis, prediction and gate of the plan in force.
@@ -85,6 +86,7 @@ def decide(
         registers: the rows.
         runs: the index of runs of this plan, or None where only rows were given.
         files: what was read, for the record; rows used are filled in.
+        notes: what the reader of the registers passed over.
         standing: where the plan comes from.
 
     Raises:
@@ -108,9 +110,9 @@ def decide(
         labels.insert(0, UNFROZEN)
     if plan.kind == "retrospective":
         labels.append("RETROSPECTIVE: decided on figures that others published")
-    notes = [*effective.notices, *court.notes]
+    said = [*effective.notices, *notes, *court.notes]
     if runs is None:
-        notes.append("no index of runs was given: planned runs that are missing cannot be told from the rows")
+        said.append("no index of runs was given: planned runs that are missing cannot be told from the rows")
     verdicts = Verdicts(
         evaluator=f"prereg-kit {__version__}",
         plan=plan_ref(effective, standing),
@@ -121,7 +123,7 @@ def decide(
         prediction_summary=summary(predictions),
         gates={name: gate_verdict(gate, court) for name, gate in plan.gates.items()},
         ledger=() if runs is None else ledger(plan.runs, runs),
-        notes=tuple(dict.fromkeys(notes)),
+        notes=tuple(dict.fromkeys(said)),
     )
     return Decided(verdicts, {name: _curve(table) for name, table in court.tables.items() if len(table.axis) > 1})
 
@@ -155,7 +157,7 @@ def plan_ref(effective: EffectivePlan, standing: Standing) -> PlanRef:
         digest=effective.digest,
         path=standing.path,
         frozen=standing.frozen,
-        label="frozen" if standing.frozen else "not frozen",
+        label="" if standing.frozen else "not frozen",
         time=standing.time,
         note=plan.note,
         amendments=tuple(

@@ -13,7 +13,7 @@ from prereg_kit.decision.measured import Groups, Measured, Paired, Scalar, Units
 from prereg_kit.errors import DecisionError
 from prereg_kit.plan.criterion import (
     All,
-    Any_,
+    AnyOf,
     AtEvery,
     AtMajority,
     Bounded,
@@ -67,7 +67,7 @@ def judge(criterion: Criterion_, court: Court) -> Clause:
     match criterion:
         case All():
             return _combined("all", criterion, [judge(clause, court) for clause in criterion.of])
-        case Any_():
+        case AnyOf():
             return _combined("any", criterion, [judge(clause, court) for clause in criterion.of])
         case Not():
             inner = judge(criterion.of, court)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from prereg_kit.decision.judge import Court, judge, merged, worst_evidence
 from prereg_kit.decision.measured import Paired, Unknown
-from prereg_kit.plan.criterion import Criterion, Criterion_, IntervalEnd, endpoints_of, walk
+from prereg_kit.plan.criterion import Criterion, Criterion_, IntervalEnd, endpoints_of, replaced, walk
 from prereg_kit.plan.hypothesis import Gate, Hypothesis, Prediction
 from prereg_kit.verdict import (
     Clause,
@@ -37,12 +37,25 @@ def hypothesis_verdict(hypothesis: Hypothesis, court: Court, bench: Bench, rule_
     """
     verdict = _one_reading(hypothesis, court, rule_from, level)
     readings = {
-        name: _one_reading(hypothesis, bench(reading.replace), rule_from, level).model_copy(
+        name: _one_reading(_reread(hypothesis, reading.replace), bench(reading.replace), rule_from, level).model_copy(
             update={"statement": reading.statement}
         )
         for name, reading in hypothesis.readings.items()
     }
     return verdict.model_copy(update={"readings": readings})
+
+
+def _reread(hypothesis: Hypothesis, replace: Mapping[str, str]) -> Hypothesis:
+    """The hypothesis as a reading states it, so that its words name what was computed."""
+    changed: dict[str, object] = {
+        name: replaced(rule, replace)
+        for name in ("passes_if", "fails_if")
+        if (rule := getattr(hypothesis, name)) is not None
+    }
+    if hypothesis.outcomes is not None:
+        changed["outcomes"] = {name: replaced(rule, replace) for name, rule in hypothesis.outcomes.items()}
+    changed["requires"] = {name: replaced(rule, replace) for name, rule in hypothesis.requires.items()}
+    return hypothesis.model_copy(update=changed)
 
 
 def _one_reading(hypothesis: Hypothesis, court: Court, rule_from: str, level: Fraction) -> Verdict:
@@ -186,12 +199,19 @@ def prediction_verdict(prediction: Prediction, court: Court, bench: Bench) -> Pr
     """Score one prediction, part by part, and under every reading."""
     verdict = _score(prediction, court)
     readings = {
-        name: _score(prediction, bench(reading.replace)).model_copy(
+        name: _score(_repredict(prediction, reading.replace), bench(reading.replace)).model_copy(
             update={"statement": reading.statement, "brier": None}
         )
         for name, reading in prediction.readings.items()
     }
     return verdict.model_copy(update={"readings": readings})
+
+
+def _repredict(prediction: Prediction, replace: Mapping[str, str]) -> Prediction:
+    criteria = {name: replaced(rule, replace) for name, rule in prediction.criteria.items()}
+    if prediction.parts:
+        return prediction.model_copy(update={"parts": criteria})
+    return prediction.model_copy(update={"expects": criteria["expects"]})
 
 
 def _score(prediction: Prediction, court: Court) -> PredictionVerdict:
@@ -227,7 +247,7 @@ def summary(predictions: Mapping[str, PredictionVerdict]) -> PredictionSummary:
     briers = [Fraction(p.brier.exact) for p in scored if p.brier and p.brier.exact]
     return PredictionSummary(
         scored=len(scored),
-        met=sum(p.evidence == "recomputed" for p in met),
+        met=len(met),
         met_reported=sum(p.evidence == "reported" for p in met),
         mean_brier=Figure.of(sum(briers, Fraction(0)) / len(briers)) if briers else None,
         not_run=sum(p.outcome == "not_run" for p in predictions.values()),

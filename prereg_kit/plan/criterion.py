@@ -6,6 +6,7 @@ spellings of at_least and at_most. Two bounds make a range. A tie at a strict bo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
@@ -235,7 +236,7 @@ class All(Criterion_):
     of: Annotated[tuple[Criterion, ...], Field(min_length=1)]
 
 
-class Any_(Criterion_):
+class AnyOf(Criterion_):
     """At least one clause holds."""
 
     criterion: Literal["any"] = "any"
@@ -281,23 +282,33 @@ def _from_written(value: Any) -> Any:  # noqa: ANN401
 Criterion = Annotated[
     Annotated[
         Difference | EverySeed | IntervalEnd | RateCriterion | Estimate | AtEvery | AtMajority | Invariant | Holds
-        | All | Any_ | Not,
+        | All | AnyOf | Not,
         Field(discriminator="criterion"),
     ],
     BeforeValidator(_from_written),
 ]  # fmt: skip
 
-for _model in (All, Any_, Not):
+for _model in (All, AnyOf, Not):
     _model.model_rebuild()
 
 
 def walk(criterion: Criterion_) -> tuple[Criterion_, ...]:
     """The criterion and everything inside it, outermost first."""
-    if isinstance(criterion, All | Any_):
+    if isinstance(criterion, All | AnyOf):
         return (criterion, *(inner for clause in criterion.of for inner in walk(clause)))
     if isinstance(criterion, Not):
         return (criterion, *walk(criterion.of))
     return (criterion,)
+
+
+def replaced(criterion: Criterion_, names: Mapping[str, str]) -> Any:  # noqa: ANN401 - the same kind of criterion
+    """The criterion with some endpoints exchanged for others."""
+    if isinstance(criterion, All | AnyOf):
+        return criterion.model_copy(update={"of": tuple(replaced(clause, names) for clause in criterion.of)})
+    if isinstance(criterion, Not):
+        return criterion.model_copy(update={"of": replaced(criterion.of, names)})
+    old = getattr(criterion, "endpoint", None)
+    return criterion if old is None else criterion.model_copy(update={"endpoint": names.get(old, old)})
 
 
 def endpoints_of(criterion: Criterion_) -> tuple[str, ...]:

@@ -84,7 +84,9 @@ class PartRows:
         """
         for name in coded:
             self._require_one_type(name)
-        return PartScan(self._kind, self._parts, self._runs, tuple(coded), dict(values or {}), tuple(lists))
+        return PartScan(
+            self._parts, self._runs, coded=tuple(coded), values=dict(values or {}), lists=tuple(lists)
+        )
 
     def _require_one_type(self, name: str) -> None:
         types: dict[str, str] = {}
@@ -108,14 +110,13 @@ class PartScan:
 
     def __init__(
         self,
-        kind: str,
         parts: tuple[Part, ...],
         runs: Mapping[str, RunRow],
+        *,
         coded: tuple[str, ...],
         values: Mapping[str, ValueKind],
         lists: tuple[str, ...],
     ) -> None:
-        self._kind = kind
         self._parts = parts
         self._runs = runs
         self._coded = coded
@@ -184,6 +185,8 @@ class PartScan:
         run = codes["run_id"]
         present = [run] if isinstance(run, int) else np.unique(run).tolist()
         for code in present:
+            if code >= 0 and labels[code] is None:
+                continue  # a format may say that some rows, such as published figures, belong to no run
             name = text_of(labels[code]) if code >= 0 else "(missing)"
             if name not in part.runs:
                 raise RegisterError(
@@ -195,7 +198,7 @@ class PartScan:
                     code="stray-run",
                 )
             self._require_agreement(part, codes, code, name)
-        good = np.array([text_of(label) in part.counted for label in labels])
+        good = np.array([label is None or text_of(label) in part.counted for label in labels])
         if isinstance(run, int):
             return None if good[run] else np.zeros(1, dtype=np.bool_)
         kept = good[run]
@@ -215,7 +218,8 @@ class PartScan:
                 label = self.levels[column].labels[code] if code >= 0 else None
                 if label is not None and text_of(label) != str(getattr(row, column)):
                     raise RegisterError(
-                        f"the index says {column} = {getattr(row, column)} for the run {name}, its rows say {text_of(label)}",
+                        f"the index says {column} = {getattr(row, column)} for the run {name}, "
+                        f"its rows say {text_of(label)}",
                         where=Where(file=part.file, field=column),
                         expected=str(getattr(row, column)),
                         found=text_of(label),

@@ -111,7 +111,7 @@ def write_registers(folder: Path, plan_digest: str) -> Iterator[str]:
     for kind, rows in (("counts", list(count_rows())), ("reported", list(reported_rows()))):
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         info = write_register(published / f"{kind}.parquet", kind, columns)
-        siblings.append(sibling_of(index, info))
+        siblings.append(sibling_of(index, kind, info.path))
         yield f"{info.path}: {info.rows} rows, sha256 {info.sha256}"
     runs = [_run(run, plan_digest, tuple(siblings)) for run in tables.RUNS]
     runs.append(_run(tables.UNCOUNTED, plan_digest, (siblings[0],), exclusion="cross-stack-replication"))
