@@ -122,7 +122,7 @@ def bound_or_exploratory(config_digest: str, root: Path, *, exploratory: bool) -
         raise ConfigError(
             "no frozen plan binds this config",
             expected=f"a frozen plan with a material of SHA-256 {config_digest}",
-            next_step="Freeze a plan that lists it (study train --write-config writes the file), or pass --exploratory.",
+            next_step="Freeze a plan that lists it (--write-config writes the file), or pass --exploratory.",
             code="unbound",
         )
     return binding
