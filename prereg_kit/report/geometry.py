@@ -1,7 +1,6 @@
 """Where things stand in the plots of the page: positions in percent of the width, so that text never scales.
 
-Pure. Nothing here is printed as a result: a bound's mark stands at estimate minus distance, which is where the
-clause says its bound is, and every number beside a mark was rounded by `rounding`.
+Pure. Nothing here is a result: the numbers beside the marks were rounded by `rounding`.
 """
 
 from __future__ import annotations
@@ -91,18 +90,14 @@ class Panel:
 
 
 def _bounds(verdict: Verdict) -> list[tuple[float, str]]:
-    found: dict[str, float] = {}
+    found: dict[float, str] = {}
     for clause in leaves(verdict.clauses):
-        if (
-            clause.estimate is None
-            or clause.distance is None
-            or clause.endpoint not in {None, verdict.endpoint}
-        ):
-            continue
-        bound = clause.estimate.value - clause.distance.value
-        text = rounding.digits(bound, verdict.unit)
-        found.setdefault(text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text, bound)
-    return [(bound, "0" if float(text) == 0 else text) for text, bound in found.items()]
+        if clause.endpoint in {None, verdict.endpoint}:
+            for bound in clause.bounds:
+                text = rounding.digits(bound.value, verdict.unit)
+                short = text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+                found.setdefault(bound.value, "0" if bound.value == 0 else short)
+    return list(found.items())
 
 
 def _dots(verdict: Verdict) -> dict[str, Figure]:

@@ -41,7 +41,7 @@ class ClauseLine:
     shown: str
     mark: str
     estimate: str
-    distance: str
+    margin: str
     interval: str
     per_unit: tuple[tuple[str, str], ...]
     reasons: tuple[str, ...]
@@ -159,8 +159,10 @@ def _units(per: dict[str, Figure], unit: str | None, signed: bool) -> tuple[tupl
     return tuple((name, rounding.figure(number, unit, signed=signed)) for name, number in per.items())
 
 
-def clause_line(clause: Clause, unit: str | None) -> ClauseLine:
-    """A criterion as printed, with the criteria it is made of."""
+def clause_line(clause: Clause, endpoint: str | None, unit: str | None) -> ClauseLine:
+    """A criterion as printed, with the criteria it is made of; `unit` holds for `endpoint` and no other one."""
+    if clause.endpoint not in {None, endpoint}:
+        unit = None
     signed = clause.criterion in _SIGNED
     return ClauseLine(
         words=clause.words,
@@ -168,11 +170,11 @@ def clause_line(clause: Clause, unit: str | None) -> ClauseLine:
         shown=shown(clause.outcome, clause.evidence),
         mark=MARKS[clause.outcome],
         estimate=rounding.figure(clause.estimate, unit, signed=signed),
-        distance=rounding.figure(clause.distance, unit, signed=True),
+        margin=rounding.figure(clause.distance, unit, signed=True),
         interval=rounding.interval(clause.interval, unit, signed=signed),
         per_unit=_units(clause.per_unit, unit, signed),
         reasons=sentences(clause.reasons),
-        children=tuple(clause_line(part, unit) for part in clause.clauses),
+        children=tuple(clause_line(part, endpoint, unit) for part in clause.clauses),
     )
 
 
@@ -253,7 +255,7 @@ def _row(name: str, verdict: Verdict, reading: str, primary: bool) -> Row:
         t_interval=rounding.interval(verdict.t_interval, unit, signed=signed),
         per_seed=_units(verdict.per_seed, unit, signed),
         reasons=sentences(verdict.reasons),
-        clauses=tuple(clause_line(clause, unit) for clause in verdict.clauses),
+        clauses=tuple(clause_line(clause, verdict.endpoint, unit) for clause in verdict.clauses),
         stability=_stability(verdict.stability),
         source=verdict,
     )

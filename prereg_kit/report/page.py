@@ -82,7 +82,7 @@ def _prediction(name: str, verdict: PredictionVerdict, reading: str) -> Predicti
         + (" (reported)" if verdict.evidence == "reported" else ""),
         mark=MARKS[verdict.outcome],
         brier=rounding.figure(verdict.brier),
-        parts=tuple((part, clause_line(clause, None)) for part, clause in verdict.parts.items()),
+        parts=tuple((part, clause_line(clause, None, None)) for part, clause in verdict.parts.items()),
         reasons=sentences(verdict.reasons),
         source=verdict,
     )
@@ -141,7 +141,7 @@ def _prediction_summary(verdicts: Verdicts) -> str:
     text += f", of which {summary.met_reported} on reported figures" if summary.met_reported else ""
     text += f"; {summary.not_run} not run" if summary.not_run else ""
     if summary.mean_brier is not None:
-        text += f"; mean Brier score {rounding.figure(summary.mean_brier)} (0 is best, 0.25 is a coin)"
+        text += f"; mean Brier score {rounding.figure(summary.mean_brier)} (0 is best, 0.25 is a coin toss)"
     return text + "."
 
 

@@ -57,7 +57,7 @@ def outcomes(page: Page) -> Table:
         "Outcomes",
         tuple(map(Column, headings, widths)),
         tuple(map(_outcome_row, page.rows)),
-        "Effect established: the registered interval excludes zero. It is not part of the rule. "
+        "Effect established: the registered interval excludes zero. It stands beside the rule and is no part of it. "
         "(reported): published elsewhere and not recomputed. " + page.rounding_rule,
     )
 

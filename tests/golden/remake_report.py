@@ -49,6 +49,10 @@ def reason(code: str, message: str) -> Reason:
     return Reason(code=code, message=message)  # type: ignore[arg-type]
 
 
+def at(*bounds: str) -> tuple[Figure, ...]:
+    return tuple(map(exact, bounds))
+
+
 def seeds(*values: str) -> dict[str, Figure]:
     return {str(seed): exact(value) for seed, value in enumerate(values)}
 
@@ -61,18 +65,19 @@ def hypotheses() -> dict[str, Verdict]:
         "H1a": Verdict(
             outcome="pass",
             statement="Without pairing, a share of the full groups is full by luck.",
-            rule="the luck rate of the reference arm lies within 0.07 of 0.57",
+            rule="passes if rate luck_rate within 0.07 of 0.57",
             endpoint="luck_rate",
             unit="proportion",
             estimate=exact("1040/1863"),
             clauses=(
                 clause(
                     "rate",
-                    "luck_rate is within 0.07 of 0.57",
+                    "rate luck_rate within 0.07 of 0.57",
                     "pass",
                     endpoint="luck_rate",
                     estimate=exact("1040/1863"),
-                    distance=exact("-2/171"),
+                    distance=exact("10801/186300"),
+                    bounds=at("1/2", "16/25"),
                 ),
             ),
         ),
@@ -90,6 +95,8 @@ def hypotheses() -> dict[str, Verdict]:
                     "pass",
                     endpoint="trace_ratio",
                     evidence="reported",
+                    distance=Figure(value=0.4, evidence="reported"),
+                    bounds=at("1"),
                     per_unit={k: Figure(value=v.value, evidence="reported") for k, v in late.items()},
                 ),
             ),
@@ -98,7 +105,7 @@ def hypotheses() -> dict[str, Verdict]:
         "H2a": Verdict(
             outcome="fail",
             statement="Under tool faults pairing learns faster at a matched rollout budget.",
-            rule="all of: the mean difference of speed is at least 0.03; every seed's difference is above 0",
+            rule="passes if mean difference of speed ≥ 0.03 AND every seed's difference of speed > 0",
             endpoint="speed",
             unit="proportion",
             estimate=exact(str(mean)),
@@ -116,19 +123,21 @@ def hypotheses() -> dict[str, Verdict]:
                     clauses=(
                         clause(
                             "difference",
-                            "the mean difference of speed is at least 0.03",
+                            "mean difference of speed ≥ 0.03",
                             "pass",
                             endpoint="speed",
                             estimate=exact(str(mean)),
                             distance=exact(str(mean - Fraction(3, 100))),
+                            bounds=at("3/100"),
                         ),
                         clause(
                             "every_seed",
-                            "every seed's difference of speed is above 0",
+                            "every seed's difference of speed > 0",
                             "fail",
                             endpoint="speed",
-                            estimate=exact("-1/640"),
+                            estimate=exact(str(mean)),
                             distance=exact("-1/640"),
+                            bounds=at("0"),
                             per_unit=speed,
                             reasons=(reason("bound-not-met", "seed 1 is -0.0016, which is not above 0"),),
                         ),
@@ -141,7 +150,7 @@ def hypotheses() -> dict[str, Verdict]:
         "H2b": Verdict(
             outcome="fail",
             statement="The same on clean episodes.",
-            rule="all of: the mean difference of clean is at least 0.03; final_clean is not below 0",
+            rule="passes if mean difference of clean ≥ 0.03 AND mean difference of final_clean ≥ 0",
             rule_from="A1",
             endpoint="clean",
             unit="proportion",
@@ -152,11 +161,12 @@ def hypotheses() -> dict[str, Verdict]:
             clauses=(
                 clause(
                     "difference",
-                    "the mean difference of clean is at least 0.03",
+                    "mean difference of clean ≥ 0.03",
                     "fail",
                     endpoint="clean",
                     estimate=exact("1/384"),
                     distance=exact("-263/9600"),
+                    bounds=at("3/100"),
                 ),
             ),
             reasons=(reason("bound-not-met", "the mean difference is 0.0026, and at least 0.03 was needed"),),
@@ -164,7 +174,7 @@ def hypotheses() -> dict[str, Verdict]:
                 "literal": Verdict(
                     outcome="fail",
                     statement="The final clause read on the noisy set, as the words say.",
-                    rule="all of: the mean difference of clean is at least 0.03; final_noisy is not below 0",
+                    rule="passes if mean difference of clean ≥ 0.03 AND mean difference of final_noisy ≥ 0",
                     endpoint="clean",
                     unit="proportion",
                     estimate=exact("1/384"),
@@ -182,7 +192,7 @@ def hypotheses() -> dict[str, Verdict]:
         "H3": Verdict(
             outcome="pass",
             statement="Pairing helps on the challenge set while it is being learnt.",
-            rule="all of: the mean difference of challenge is at least 5 pp; every seed's difference is above 0",
+            rule="passes if mean difference of challenge ≥ 5 AND every seed's difference of challenge > 0",
             endpoint="challenge",
             unit="pp",
             estimate=exact("43/8"),
@@ -195,19 +205,21 @@ def hypotheses() -> dict[str, Verdict]:
             clauses=(
                 clause(
                     "difference",
-                    "the mean difference of challenge is at least 5 pp",
+                    "mean difference of challenge ≥ 5",
                     "pass",
                     endpoint="challenge",
                     estimate=exact("43/8"),
                     distance=exact("3/8"),
+                    bounds=at("5"),
                 ),
                 clause(
                     "every_seed",
-                    "every seed's difference of challenge is above 0",
+                    "every seed's difference of challenge > 0",
                     "pass",
                     endpoint="challenge",
-                    estimate=exact("25/16"),
+                    estimate=exact("43/8"),
                     distance=exact("25/16"),
+                    bounds=at("0"),
                     per_unit=seeds("175/24", "25/16", "175/24"),
                 ),
             ),
@@ -215,14 +227,14 @@ def hypotheses() -> dict[str, Verdict]:
         "H4": Verdict(
             outcome="not_run",
             statement="A larger group closes the gap.",
-            rule="the mean difference of speed_large_group is at most 0.01",
+            rule="passes if mean difference of speed_large_group ≤ 0.01",
             reasons=(reason("runs-not-run", "no run of condition C6 was found"),),
         ),
         "H5": Verdict(
             outcome="pass",
             evidence="reported",
             statement="Pairing does no harm on held-out fault types.",
-            rule="the lower end of the 90 % interval of heldout lies above -3 pp",
+            rule="passes if 90 % interval of heldout: lower end > −3",
             endpoint="heldout",
             unit="pp",
             estimate=exact("55/24"),
@@ -232,12 +244,13 @@ def hypotheses() -> dict[str, Verdict]:
             clauses=(
                 clause(
                     "interval",
-                    "the lower end of the 90 % interval of heldout lies above -3 pp",
+                    "90 % interval of heldout: lower end > −3",
                     "pass",
                     endpoint="heldout",
                     evidence="reported",
-                    estimate=Figure(value=-0.37, evidence="reported"),
+                    estimate=exact("55/24"),
                     distance=Figure(value=2.63, evidence="reported"),
+                    bounds=at("-3"),
                 ),
             ),
             reasons=(reason("interval-reported", "the interval was published and not recomputed"),),
@@ -270,7 +283,7 @@ def hypotheses() -> dict[str, Verdict]:
         "H8": Verdict(
             outcome="not_evaluable",
             statement="Time to the first success is shorter.",
-            rule="the mean difference of steps_to_half is below 0",
+            rule="passes if mean difference of steps_to_half < 0",
             endpoint="steps_to_half",
             unit="steps",
             reasons=(
@@ -280,7 +293,7 @@ def hypotheses() -> dict[str, Verdict]:
         "H9": Verdict(
             outcome="pass",
             statement="The smoke task is always solved.",
-            rule="the mean difference of smoke is not below 0",
+            rule="mean difference of smoke ≥ 0",
             endpoint="smoke",
             unit="proportion",
             estimate=exact("1"),
@@ -290,11 +303,12 @@ def hypotheses() -> dict[str, Verdict]:
             clauses=(
                 clause(
                     "difference",
-                    "the mean difference of smoke is not below 0",
+                    "mean difference of smoke ≥ 0",
                     "pass",
                     endpoint="smoke",
                     estimate=exact("1"),
                     distance=exact("1"),
+                    bounds=at("0"),
                 ),
             ),
             reasons=(reason("degenerate", "nothing varies, so the interval is the point 1"),),
@@ -322,7 +336,7 @@ def predictions() -> dict[str, PredictionVerdict]:
             hypothesis="H2b",
             confidence=0.65,
             parts={
-                "gap": clause("difference", "the mean difference of clean is at least 0.03", "fail"),
+                "gap": clause("difference", "mean difference of clean ≥ 0.03", "fail"),
                 "final": clause("estimate", "final_clean is within 3 pp of C0", "pass"),
             },
             brier=exact("169/400"),
