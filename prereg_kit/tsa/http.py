@@ -8,6 +8,7 @@ from the environment (`http_proxy`, `https_proxy`, `no_proxy`).
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.client
 import socket
 import ssl
@@ -96,20 +97,21 @@ def exchange(method: str, url: str, body: bytes | None, headers: Mapping[str, st
         raise ExchangeError("not an http or https address", url, code="tsa-address")
     connection, target, extra = _connection(url, min(limits.idle_s, limits.total_s))
     over = threading.Event()
+    held: list[socket.socket] = []  # http.client drops its own reference before the body is read
 
     def stop() -> None:
         over.set()
-        if connection.sock is not None:
-            try:
-                connection.sock.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                connection.sock.close()
+        for sock in [*held, *([connection.sock] if connection.sock is not None else [])]:
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
 
     watchdog = threading.Timer(limits.total_s, stop)
     watchdog.daemon = True
     watchdog.start()
     try:
         sent = {"User-Agent": f"prereg_kit/{__version__}", "Connection": "close", **extra, **headers}
+        connection.connect()
+        held.append(connection.sock)
         connection.request(method, target, body=body, headers=sent)
         response = connection.getresponse()
         data = response.read(limits.max_bytes + 1)
