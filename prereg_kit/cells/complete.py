@@ -51,13 +51,14 @@ class Grid:
         Raises:
             RegisterError: `orphan-seeds`, with the units that each arm lacks.
         """
-        there = self.counts.any(axis=tuple(range(2, self.counts.ndim)))
+        there = self._there(2)
         orphans = np.flatnonzero(~there.all(axis=0))
         if not len(orphans) or policy == "allow":
             return []
         column = self.names[1]
         only = [
-            f"{column} {listing([self.labels[1][u] for u in orphans if there[a, u]])} only in {self.names[0]} {text_of(arm)}"
+            f"{column} {listing([self.labels[1][u] for u in orphans if there[a, u]])}"
+            f" only in {self.names[0]} {text_of(arm)}"
             for a, arm in enumerate(self.labels[0])
             if any(there[a, u] for u in orphans)
         ]
@@ -84,7 +85,7 @@ class Grid:
         """
         if not self.names[2] or policy == "allow":
             return []
-        there = self.counts.any(axis=tuple(range(3, self.counts.ndim)))
+        there = self._there(3)
         gaps = np.argwhere(~there & there.any(axis=2, keepdims=True))
         if not len(gaps):
             return []
@@ -107,8 +108,8 @@ class Grid:
             RegisterError: `missing-cells`, with the number of missing cells and the first.
         """
         notes: list[str] = []
-        expected = self.counts.any(axis=tuple(range(2, self.counts.ndim)), keepdims=True)
-        gaps = (self.counts == 0) & expected
+        expected = self._there(2)
+        gaps = (self.counts == 0) & expected.reshape(*expected.shape, *(1,) * (self.counts.ndim - 2))
         if gaps.any() and policy != "allow":
             if policy == "exclude_tasks" and self.names[_TASK]:
                 lost = np.flatnonzero(gaps.any(axis=tuple(i for i in range(gaps.ndim) if i != _TASK)))
@@ -152,9 +153,16 @@ class Grid:
                 )
             at = f" at {self.names[2]} {text_of(label)}" if self.names[2] else ""
             notes.append(
-                f"cells have {real.min()} to {real.max()} episodes{at}; each cell's mean counts once, as the plan declares"
+                f"cells have {real.min()} to {real.max()} episodes{at};"
+                " each cell's mean counts once, as the plan declares"
             )
         return notes
+
+    def _there(self, axes: int) -> npt.NDArray[np.bool_]:
+        """Whether any episode is there, by the first `axes` axes."""
+        flat = self.counts.reshape(*self.counts.shape[:axes], -1)
+        found: npt.NDArray[np.bool_] = np.any(flat > 0, axis=-1)
+        return found
 
     def _require_balance(self) -> None:
         first = self.counts.reshape(*self.counts.shape[:4], -1)

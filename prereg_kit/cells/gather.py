@@ -124,7 +124,7 @@ class _Owners:
     def require(self, walk: Walk, layout: Layout) -> None:
         if self.second is None:
             return
-        arm, unit, first, second = self.second
+        arm, unit, *both = self.second
         labels = walk.scan.levels["run_id"].labels
         named = {
             part.column: text_of(part.labels(walk.scan.levels[part.column])[i])
@@ -132,11 +132,12 @@ class _Owners:
             if part.column
         }
         shown = ", ".join(f"{name}={label}" for name, label in named.items())
+        first, second = sorted(text_of(labels[run]) for run in both)
         raise RegisterError(
-            f"two runs for one cell: {text_of(labels[first])} and {text_of(labels[second])}",
+            f"two runs for one cell: {first} and {second}",
             where=Place(file=walk.rows.files[0], field="run_id", key=shown),
             expected="one run for each arm and seed",
-            found=[text_of(labels[first]), text_of(labels[second])],
+            found=[first, second],
             next_step="Exclude one by a reason that the plan lists, or name the run_id in the endpoint's `where`.",
             code="second-run",
         )

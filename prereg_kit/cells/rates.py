@@ -93,8 +93,8 @@ def count_rate(
         bottom = part.numerators(denominator) if denominator else np.ones(part.size, dtype=np.int64)
         scales = [part.block.values[name].denominator for name in kinds]
         if summed and any(scale != 1 for scale in scales):
-            raise RegisterError("a count that is not a whole number", where=Place(file=part.block.file, field=numerator),
-                                code="impossible-count")  # fmt: skip
+            place = Place(file=part.block.file, field=numerator)
+            raise RegisterError("a count that is not a whole number", where=place, code="impossible-count")
         if not summed:
             outside += int(((top != 0) & (bottom == 0)).sum())
             top = top * (bottom != 0)
@@ -107,8 +107,14 @@ def count_rate(
         corrections = settle(
             Walk(rows, where, key=names, values=kinds), packer, repeated, tuple(kinds), repeats
         )
-        _take_out(corrections.values, corrections.extra.tolist(), corrections.keys, counted, admitted, below,
-                  numerator, denominator, summed)  # fmt: skip
+        shift = sum(each.bits for each in below)
+        for i, (packed, extra) in enumerate(
+            zip(corrections.keys.tolist(), corrections.extra.tolist(), strict=True)
+        ):
+            bottom_once = int(corrections.values[denominator][i]) if denominator else 1
+            top_once = int(corrections.values[numerator][i])
+            counted.totals[packed >> shift] -= extra * (top_once if summed else top_once * bottom_once)
+            admitted.totals[packed >> shift] -= extra * bottom_once
         used -= corrections.dropped
         notes.append(corrections.note)
     labels = first.labels(walk.scan.levels[split]) if split else []
@@ -127,22 +133,3 @@ def count_rate(
         outside,
         tuple(notes),
     )
-
-
-def _take_out(
-    values: dict[str, list[Fraction]],
-    extras: list[int],
-    keys: np.ndarray[tuple[int, ...], np.dtype[np.int64]],
-    counted: Sums,
-    admitted: Sums,
-    below: tuple[Field, ...],
-    numerator: str,
-    denominator: str | None,
-    summed: bool,
-) -> None:
-    cells = (keys >> sum(each.bits for each in below)).tolist()
-    for i, (cell, extra) in enumerate(zip(cells, extras, strict=True)):
-        bottom = int(values[denominator][i]) if denominator else 1
-        top = int(values[numerator][i])
-        counted.totals[cell] -= extra * (top if summed else top * bool(bottom))
-        admitted.totals[cell] -= extra * bottom

@@ -16,7 +16,7 @@ from prereg_kit.cells.locate import located
 from prereg_kit.cells.repeats import settle
 from prereg_kit.cells.selection import require_columns
 from prereg_kit.cells.source import Label, Source, ValueKind, Where
-from prereg_kit.cells.walk import Walk
+from prereg_kit.cells.walk import Part, Walk
 from prereg_kit.errors import RegisterError
 from prereg_kit.errors import Where as Place
 
@@ -152,7 +152,7 @@ def outcome_tables(
         numbers.append(top * (common // bottom))
         scale = common
         for name in others:
-            _require_constant(walk, part.codes(each), part.codes(name), each, name, taken)
+            _require_constant(walk, part, each, name, taken)
     keys, values = packer.kept().copy(), np.concatenate(numbers)
     repeated = packer.repeated()
     if len(repeated):
@@ -188,13 +188,9 @@ def outcome_tables(
 
 
 def _require_constant(
-    walk: Walk,
-    each: Any,
-    other: Any,
-    name: str,
-    column: str,
-    taken: dict[tuple[int, str], int],
+    walk: Walk, part: Part, name: str, column: str, taken: dict[tuple[int, str], int]
 ) -> None:
+    each, other = part.codes(name), part.codes(column)
     if isinstance(each, int) and isinstance(other, int):
         pairs = [(each, other)]
     else:

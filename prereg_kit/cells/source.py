@@ -32,7 +32,7 @@ OK, MISSING, BAD = 0, -1, -2
 
 @dataclass(frozen=True)
 class Values:
-    """Exact values of one column over a block: row i is `numerators[i] / denominator` unless `states[i]` says otherwise.
+    """Exact values of one column over a block: row i is `numerators[i] / denominator`, where `states[i]` is `OK`.
 
     `numerators` is int64, or object (Python integers) where int64 is too small; `states` is None if all are `OK`.
     """

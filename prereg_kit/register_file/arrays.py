@@ -119,7 +119,8 @@ def _integer_codes(column: pa.Array, levels: Levels) -> Ints | int | None:
     table = np.full(high - low + 1, -1, dtype=np.int32)
     for place in np.flatnonzero(there).tolist():
         table[place] = levels.code(place + low)
-    return table.take(places)
+    found: Ints = table.take(places)
+    return found
 
 
 def lists_of(column: pa.Array, levels: Levels, file: str, name: str) -> Lists:
@@ -229,7 +230,7 @@ def _number(value: object, kind: ValueKind) -> tuple[Fraction, int]:
     if kind == "boolean":
         if isinstance(value, str):
             return (Fraction(TRUTH[value]), OK) if value in TRUTH else (none, BAD)
-        return (Fraction(int(value)), OK) if value in (0, 1) else (none, BAD)  # type: ignore[call-overload]
+        return (Fraction(int(value)), OK) if value in (0, 1) else (none, BAD)
     try:
         return (Fraction(int(value)) if isinstance(value, bool) else exact(value)), OK
     except (ValueError, OverflowError):

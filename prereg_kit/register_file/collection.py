@@ -158,8 +158,12 @@ def open_register(paths: Sequence[Path | str], *, plan_digest: str | None = None
             wanted = [row for row in of_all if plan_digest in (None, row.plan_digest)]
             runs += wanted
             counted = counting(wanted)
-            notes += [f"{each.path}: the rows of {row.run_id} (attempt {row.attempt}) are not used: "
-                      f"{row.exclusion_reason or row.status}" for row in wanted if row.run_id not in counted]  # fmt: skip
+            notes += [
+                f"{each.path}: rows of {row.run_id}, attempt {row.attempt}, are not used: "
+                f"{row.exclusion_reason or (row.status if row.counted else 'not counted')}"
+                for row in wanted
+                if row.run_id not in counted
+            ]
             for file, (named, good, digest) in siblings(each.path, wanted).items():
                 part = open_part(Found(file, shape_of(file)), digest)
                 if not part.rows:

@@ -110,8 +110,10 @@ def sibling_of(index: Path, kind: str, file: Path) -> Sibling:
     """
     root = index.parent.resolve()
     if not file.resolve().is_relative_to(root):
-        raise RegisterError("a register outside the index's folder", where=Where(file=str(file)), expected=str(index.parent),
-                            code="outside")  # fmt: skip
+        place, folder = Where(file=str(file)), str(index.parent)
+        raise RegisterError(
+            "a register outside the index's folder", where=place, expected=folder, code="outside"
+        )
     with reading(str(file)):
         rows = pq.read_metadata(file).num_rows
     return Sibling(kind, file.resolve().relative_to(root).as_posix(), sha256_file(file), rows)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,6 +21,8 @@ from prereg_kit.register_file.locate import Found
 from prereg_kit.registers import FORMAT_KEY, KINDS, Column, ColumnType, RegisterFormat, format_of
 
 BATCH_ROWS = 1 << 18
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?|[nN]a[nN]|-?inf")
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class Part:
         format: the format that the file names, None if it names none of ours.
         stem: the kind that the file's name suggests, where it names no format.
         shape: parquet, csv or frame.
+        looks: what a CSV file's columns look like; only tells values from keys, casts nothing.
         partition: columns that stand in the names of its folders.
         sha256: of the file's bytes, "" for a frame.
         runs: the runs of the index that name this file, None outside an index.
@@ -49,6 +53,7 @@ class Part:
     memory: pa.Table | None = None
     format: RegisterFormat | None = None
     stem: str | None = None
+    looks: Mapping[str, ColumnType] = field(default_factory=dict)
     partition: dict[str, str | int] = field(default_factory=dict)
     sha256: str = ""
     runs: frozenset[str] | None = None
@@ -134,7 +139,16 @@ def open_part(found: Found, digest: str | None = None) -> Part:
     digest = digest or sha256_file(found.path)
     if found.shape == "csv":
         table = _read_csv(found.path)
-        part = Part(name, table.schema, table.num_rows, "csv", memory=table, stem=stem, sha256=digest)
+        part = Part(
+            name,
+            table.schema,
+            table.num_rows,
+            "csv",
+            memory=table,
+            stem=stem,
+            sha256=digest,
+            looks=_looks(table),
+        )
     else:
         with reading(name), pq.ParquetFile(found.path, page_checksum_verification=True) as source:
             schema, rows = source.schema_arrow, source.metadata.num_rows
@@ -245,6 +259,20 @@ def _read_csv(path: Path) -> pa.Table:
                 column_types=dict.fromkeys(names, text), strings_can_be_null=False
             ),
         )
+
+
+def _looks(table: pa.Table) -> dict[str, ColumnType]:
+    def look(values: set[str]) -> ColumnType:
+        if all(_WHOLE.fullmatch(value) for value in values):
+            return "integer"
+        if values <= {"True", "False", "true", "false"}:
+            return "boolean"
+        return "number" if all(_DECIMAL.fullmatch(value) for value in values) else "text"
+
+    return {
+        name: look({each for each in table.column(name).unique().to_pylist() if each})
+        for name in table.column_names
+    }
 
 
 def _partitioned(part: Part, found: Found) -> Part:

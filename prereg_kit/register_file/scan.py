@@ -72,7 +72,12 @@ class PartRows:
     def key(self) -> tuple[str, ...]:
         """Every column that identifies a row, in the order of the files."""
         kind = self._kind if self.declared else None
-        return tuple(name for name, type_ in self._columns.items() if role_of(name, type_, kind) == "key")
+        looks = {name: type_ for part in self._parts for name, type_ in part.looks.items()}
+        return tuple(
+            name
+            for name, type_ in self._columns.items()
+            if role_of(name, looks.get(name, type_), kind) == "key"
+        )
 
     def scan(
         self, coded: Sequence[str], values: Mapping[str, ValueKind] | None = None, lists: Sequence[str] = ()
