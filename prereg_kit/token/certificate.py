@@ -84,7 +84,7 @@ class Certificate:
         flag = fields.optional(der.BOOLEAN)
         length = fields.optional(der.INTEGER)
         fields.close()
-        return flag is not None and flag.content != b"\x00", None if length is None else length.integer()
+        return flag is not None and flag.flag(), None if length is None else length.integer()
 
     @cached_property
     def key_usage(self) -> frozenset[int] | None:
@@ -207,5 +207,5 @@ def read_extensions(explicit: der.Node | None) -> dict[str, Extension]:
         fields.close()
         if oid in found:
             raise der.DerError(f"the extension {oid} twice")
-        found[oid] = Extension(critical is not None and critical.content != b"\x00", value)
+        found[oid] = Extension(critical is not None and critical.flag(), value)
     return found

@@ -68,17 +68,23 @@ def unwrap(blob: bytes) -> Contained:
 
     Raises:
         TokenRejected: too_large, unrecognised, malformed, trailing_bytes, status, container.
-        TokenUnsupported: indefinite_length.
+        der.DerError: not DER; see `reasoned`.
     """
     if len(blob) > MAX_BYTES:
         raise TokenRejected(
             "too_large", "too large for a token", expected=f"at most {MAX_BYTES} bytes", found=len(blob)
         )
     data, form = _to_der(blob)
-    root = tree(data)
+    root = _outer(data)
     first = next(root.children(), None) if root.tag == der.SEQUENCE else None
     if first is None or first.tag not in (der.SEQUENCE, der.OID):
-        raise TokenRejected("unrecognised", "not a token", expected=_NO_TOKEN, found=blob[:40])
+        query = first is not None and first.tag == der.INTEGER
+        raise TokenRejected(
+            "unrecognised",
+            "a time-stamp query, not the response to it" if query else "not a token",
+            expected=_NO_TOKEN,
+            found=blob[:40],
+        )
     if first.tag == der.OID:
         return Contained(root, "token", form, modified=False)
     fields = der.Fields(root)
@@ -90,22 +96,22 @@ def unwrap(blob: bytes) -> Contained:
     return Contained(token, "response", form, modified=status == 1)
 
 
-def tree(data: bytes) -> der.Node:
-    """`der.parse` with its errors turned into reasons."""
-    try:
-        return der.parse(data)
-    except der.IndefiniteLengthError as error:
-        raise TokenUnsupported(
+def reasoned(error: der.DerError) -> TokenRejected | TokenUnsupported:
+    """The verdict that a fault of the encoding comes to, wherever in a token it was met."""
+    if isinstance(error, der.IndefiniteLengthError):
+        return TokenUnsupported(
             "indefinite_length",
             f"the token is in BER, not in DER: {error}",
             next_step="Ask the authority for the DER that RFC 3161 requires.",
-        ) from error
+        )
+    return TokenRejected("malformed", f"the token is damaged, or not built as RFC 3161 says: {error}")
+
+
+def _outer(data: bytes) -> der.Node:
+    try:
+        return der.parse_outer(data)
     except der.TrailingBytesError as error:
         raise TokenRejected("trailing_bytes", f"something was appended to the token: {error}") from error
-    except der.DerError as error:
-        raise TokenRejected(
-            "malformed", f"the token is damaged or cut: {error}", expected=_NO_TOKEN
-        ) from error
 
 
 def signed_data(content_info: der.Node) -> der.Node:

@@ -22,6 +22,8 @@ _KNOWN = (
     x509.IssuingDistributionPoint,
     x509.IssuerAlternativeName,
 )
+#: What `cryptography` raises for a damaged list; not all of it is a ValueError.
+_FOREIGN = (ValueError, x509.InvalidVersion, x509.DuplicateExtension, x509.UnsupportedGeneralNameType)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +57,13 @@ def crl_status(blob: bytes, target: Certificate, issuer: Certificate) -> Status 
         if entry is None:
             return Status(as_of=crl.this_update, complete=complete)
         reason, invalid_from = _entry_details(entry)
-    except (ValueError, x509.DuplicateExtension) as error:
+        revoked_at = entry.revocation_date_utc
+    except _FOREIGN as error:
         raise EvidenceError(f"the revocation list of {name_text(crl.issuer)} is damaged: {error}") from error
     return Status(
         as_of=crl.this_update,
         complete=complete,
-        revoked_at=entry.revocation_date_utc,
+        revoked_at=revoked_at,
         reason=reason,
         invalid_from=invalid_from,
     )
@@ -94,7 +97,7 @@ def _read(blob: bytes) -> _Crl:
             signature,
             x509.load_der_x509_crl(blob),
         )
-    except (ValueError, IndexError, StopIteration) as error:
+    except (*_FOREIGN, IndexError, StopIteration) as error:
         raise EvidenceError(f"a revocation list is damaged: {error}") from error
 
 

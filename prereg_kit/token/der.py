@@ -2,7 +2,8 @@
 
 `parse` walks the whole structure once, without recursion, and refuses everything that is not DER in a way
 that could give two readers two readings: indefinite or non-minimal lengths, constructed strings, booleans
-other than 00 and FF, integers and object identifiers with padding, bytes left over. The order of a SET is
+other than 00 and FF, integers and object identifiers with padding, bytes left over. Whatever was signed goes
+through it. `parse_outer` checks the same things, but only where a reader goes. The order of a SET is
 not checked: many authorities emit certificates unsorted, and nothing here depends on the order.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 BOOLEAN, INTEGER, BIT_STRING, OCTET_STRING, NULL, OID = 0x01, 0x02, 0x03, 0x04, 0x05, 0x06
 UTF8_STRING, GENERALIZED_TIME, UTC_TIME, SEQUENCE, SET = 0x0C, 0x18, 0x17, 0x30, 0x31
@@ -17,6 +19,7 @@ UTF8_STRING, GENERALIZED_TIME, UTC_TIME, SEQUENCE, SET = 0x0C, 0x18, 0x17, 0x30,
 _MAX_DEPTH = 40
 _MAX_ELEMENTS = 20_000
 _CONSTRUCTED = 0x20
+_MAX_FIELDS = 256
 _INTEGER_BITS = 1024
 
 
@@ -69,7 +72,7 @@ class Node:
 
     def integer(self) -> int:
         """The value of an INTEGER of at most 1,024 bits."""
-        content = self.expect(INTEGER).content
+        content = self._checked(INTEGER)
         if len(content) * 8 > _INTEGER_BITS:
             raise DerError(f"an integer of {len(content)} bytes at offset {self.start}")
         return int.from_bytes(content, "big", signed=True)
@@ -78,7 +81,7 @@ class Node:
         """An OBJECT IDENTIFIER in dotted form."""
         arcs: list[int] = []
         value = 0
-        for octet in self.expect(OID).content:
+        for octet in self._checked(OID):
             value = value << 7 | octet & 0x7F
             if not octet & 0x80:
                 arcs.append(value)
@@ -88,10 +91,18 @@ class Node:
 
     def bits(self) -> bytes:
         """The octets of a BIT STRING without unused bits, as signatures are."""
-        content = self.expect(BIT_STRING).content
+        content = self._checked(BIT_STRING)
         if content[0] != 0:
             raise DerError(f"a bit string with unused bits at offset {self.start}")
         return content[1:]
+
+    def flag(self) -> bool:
+        """The value of a BOOLEAN."""
+        return self._checked(BOOLEAN) != b"\x00"
+
+    def _checked(self, tag: int) -> bytes:
+        _primitive(self.data, self.expect(tag).tag, self.body, self.end)
+        return self.content
 
     def expect(self, tag: int) -> Node:
         """This element, if it has the identifier octet `tag`.
@@ -110,7 +121,9 @@ class Fields:
     def __init__(self, node: Node) -> None:
         if not node.tag & _CONSTRUCTED:
             raise DerError(f"expected a structure at offset {node.start}, found a primitive element")
-        self._rest = list(node.children())
+        self._rest = list(islice(node.children(), _MAX_FIELDS + 1))
+        if len(self._rest) > _MAX_FIELDS:
+            raise DerError(f"more than {_MAX_FIELDS} fields in the structure at offset {node.start}")
         self._rest.reverse()
         self._at = node.start
 
@@ -159,7 +172,9 @@ def parse(data: bytes) -> Node:
 
 
 def parse_outer(data: bytes) -> Node:
-    """Like `parse`, for lists too long to walk whole: what is inside is checked only as far as it is read.
+    """Like `parse`, but what is inside is checked only as far as it is read.
+
+    For containers of which nobody signed the whole, and for lists too long to walk.
 
     Raises:
         TrailingBytesError, IndefiniteLengthError, DerError: as `parse`.

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from prereg_kit.token.certificate import read_certificate
+from prereg_kit.token.der import DerError
 from prereg_kit.token.names import name_text
 from prereg_kit.token.proof import Container, Form, utc
 from prereg_kit.token.reason import TokenRejected, TokenUnsupported
-from prereg_kit.token.signed import candidates, read_signer
+from prereg_kit.token.signed import Signed, candidates, read_signer
 from prereg_kit.token.verification import open_token
 
 
@@ -51,7 +51,7 @@ def describe(blob: bytes) -> Unverified:
     Raises:
         TokenRejected, TokenUnsupported: it cannot be read as a granted token.
     """
-    contained, _, info = open_token(blob)
+    contained, signed, info = open_token(blob)
     return Unverified(
         gen_time=info.gen_time,
         accuracy=info.accuracy,
@@ -60,7 +60,7 @@ def describe(blob: bytes) -> Unverified:
         imprint_algorithm=info.imprint.algorithm,
         imprint_hex=info.imprint.hex,
         nonce=info.nonce,
-        tsa=_signer_name(blob),
+        tsa=_signer_name(signed),
         container=contained.container,
         form=contained.form,
     )
@@ -75,10 +75,8 @@ def embedded_certificates(blob: bytes) -> tuple[bytes, ...]:
     return open_token(blob)[1].certificates
 
 
-def _signer_name(blob: bytes) -> str | None:
-    _, signed, _ = open_token(blob)
+def _signer_name(signed: Signed) -> str | None:
     try:
-        meant, _ = candidates(read_signer(signed), signed, ())
-    except (TokenRejected, TokenUnsupported, ValueError):
+        return name_text(candidates(read_signer(signed), signed, ()).meant[0].subject)
+    except (TokenRejected, TokenUnsupported, DerError):
         return None
-    return name_text(read_certificate(meant[0].raw).subject)

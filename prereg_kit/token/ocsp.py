@@ -100,10 +100,9 @@ def _means(cert_id: der.Node, target: Certificate, issuer: Certificate) -> bool:
     spki = der.Fields(der.parse(issuer.spki))
     spki.any()
     key_bits = spki.take(der.BIT_STRING).bits()
-    wanted = [
-        hashlib.new(algorithm, part, usedforsecurity=False).digest() for part in (target.issuer, key_bits)
-    ]
-    return wanted == [name, key]
+    names = (target.issuer, issuer.subject)  # equal names, perhaps in two encodings
+    name_digests = {hashlib.new(algorithm, raw, usedforsecurity=False).digest() for raw in names}
+    return name in name_digests and key == hashlib.new(algorithm, key_bits, usedforsecurity=False).digest()
 
 
 def _check_signature(response: _Response, issuer: Certificate) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 from prereg_kit.token.reason import Finding
@@ -45,7 +45,7 @@ class Anchors:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Revocation data stored with a token: CRLs (DER or PEM) and OCSP responses (DER)."""
+    """Revocation data stored with a token, all in DER; `crls_in` takes CRLs out of PEM."""
 
     crls: tuple[bytes, ...] = ()
     ocsps: tuple[bytes, ...] = ()
@@ -127,12 +127,12 @@ class Proof:
     @property
     def latest(self) -> datetime:
         """The latest time at which the stamping can have happened: gen_time plus the accuracy (or 60 s)."""
-        return self.gen_time + (ASSUMED_ACCURACY if self.accuracy is None else self.accuracy)
+        return _shift(self.gen_time, ASSUMED_ACCURACY if self.accuracy is None else self.accuracy)
 
     @property
     def earliest(self) -> datetime:
         """The earliest time at which the stamping can have happened: gen_time minus the accuracy (or 60 s)."""
-        return self.gen_time - (ASSUMED_ACCURACY if self.accuracy is None else self.accuracy)
+        return _shift(self.gen_time, -(ASSUMED_ACCURACY if self.accuracy is None else self.accuracy))
 
     def to_json(self) -> dict[str, Any]:
         """The fields of `prereg.token/1` for an accepted token, in reading order."""
@@ -153,6 +153,14 @@ class Proof:
             "token_sha256": self.token_sha256,
             "warnings": [finding.to_json() for finding in self.warnings],
         }
+
+
+def _shift(moment: datetime, by: timedelta) -> datetime:
+    """`moment` plus `by`, held at the ends of the calendar."""
+    try:
+        return moment + by
+    except OverflowError:
+        return (datetime.max if by > timedelta(0) else datetime.min).replace(tzinfo=UTC)
 
 
 def utc(moment: datetime) -> str:

@@ -43,7 +43,7 @@ def read_query(blob: bytes) -> Query:
             imprint=read_imprint(imprint),
             policy=None if policy is None else policy.oid(),
             nonce=None if nonce is None else nonce.integer(),
-            certificate_requested=requested is not None and requested.content != b"\x00",
+            certificate_requested=requested is not None and requested.flag(),
         )
     except der.DerError as error:
         raise DocumentError(
@@ -73,13 +73,14 @@ def check_answer(info: TstInfo, query: Query, *, modified: bool) -> None:
             expected=f"{query.imprint.algorithm} {query.imprint.hex}",
             found=info.imprint.hex,
         )
-    check_nonce(info, query.nonce)
+    if query.nonce is not None:
+        check_nonce(info, query.nonce)
     if query.policy is not None:
         check_policy(info, (query.policy,), modified=modified)
 
 
-def check_nonce(info: TstInfo, nonce: int | None) -> None:
-    """A nonce that was sent must come back as the same number; one that was not sent must not appear.
+def check_nonce(info: TstInfo, nonce: int) -> None:
+    """A nonce that was sent must come back as the same number (RFC 3161 2.4.2).
 
     Numbers are compared, so that a leading zero octet on either side is no difference.
 
@@ -90,7 +91,7 @@ def check_nonce(info: TstInfo, nonce: int | None) -> None:
         raise TokenRejected(
             "nonce_mismatch",
             "the token answers another query",
-            expected="no nonce" if nonce is None else hex(nonce),
+            expected=hex(nonce),
             found=None if info.nonce is None else hex(info.nonce),
         )
 

@@ -104,9 +104,8 @@ def quorum(
         elif imprints.setdefault(result.imprint_algorithm, result.imprint_hex) != result.imprint_hex:
             raise UsageError("the tokens stamp different documents", found=name)
         else:
-            operator = (operators or {}).get(
-                result.anchor_fingerprint, f"key {result.anchor_key_sha256[:16]}"
-            )
+            alone = f"{result.anchor_subject} (key {result.anchor_key_sha256[:16]})"
+            operator = (operators or {}).get(result.anchor_fingerprint, alone)
             operator = signer_of.setdefault(result.tsa.key_sha256, operator)
             if operator in earliest:
                 findings.append(

@@ -68,7 +68,7 @@ def read_signed_data(node: der.Node) -> Signed:
         der.DerError: another structure.
     """
     fields = der.Fields(node)
-    fields.take(der.INTEGER).integer()
+    _version(fields.take(der.INTEGER), (1, 3, 4, 5))
     fields.take(der.SET)
     encapsulated = der.Fields(fields.take(der.SEQUENCE))
     kind = encapsulated.take(der.OID).oid()
@@ -116,7 +116,7 @@ def read_signer(signed: Signed) -> SignerInfo:
             "signer_count", "a token has one signer", expected="1", found=len(signed.signer_infos)
         )
     fields = der.Fields(signed.signer_infos[0].expect(der.SEQUENCE))
-    fields.take(der.INTEGER).integer()
+    _version(fields.take(der.INTEGER), (1, 3))
     issuer = serial = key_id = None
     if (by_key := fields.optional(0x80)) is not None:
         key_id = by_key.content
@@ -124,9 +124,9 @@ def read_signer(signed: Signed) -> SignerInfo:
         pair = der.Fields(fields.take(der.SEQUENCE))
         issuer, serial = pair.take(der.SEQUENCE).raw, pair.take(der.INTEGER).integer()
         pair.close()
-    digest_algorithm = fields.take(der.SEQUENCE)
+    digest_algorithm = der.parse(fields.take(der.SEQUENCE).raw)
     attributes = fields.optional(0xA0)
-    algorithm = fields.take(der.SEQUENCE)
+    algorithm = der.parse(fields.take(der.SEQUENCE).raw)
     signature = fields.take(der.OCTET_STRING).content
     fields.optional(0xA1)
     fields.close()
@@ -140,7 +140,7 @@ def read_signer(signed: Signed) -> SignerInfo:
         key_id=key_id,
         digest=allowed_digest(digest_algorithm, "the token's signature"),
         digest_algorithm=digest_algorithm,
-        attributes=_attributes(attributes),
+        attributes=_attributes(der.parse(attributes.raw)),
         signed=bytes([der.SET]) + attributes.raw[1:],
         algorithm=algorithm,
         signature=signature,
@@ -175,10 +175,17 @@ def check_attributes(signer: SignerInfo, content: bytes) -> None:
             )
 
 
-def candidates(
-    signer: SignerInfo, signed: Signed, untrusted: Sequence[bytes]
-) -> tuple[tuple[Certificate, ...], tuple[Certificate, ...]]:
-    """Certificates that the signer identifier means, and all that were at hand; damaged ones are left out.
+@dataclass(frozen=True)
+class Candidates:
+    """Certificates at hand: those that the signer identifier means, all, and why one could not be read."""
+
+    meant: tuple[Certificate, ...]
+    pool: tuple[Certificate, ...]
+    damage: TokenRejected | None
+
+
+def candidates(signer: SignerInfo, signed: Signed, untrusted: Sequence[bytes]) -> Candidates:
+    """Read the certificates at hand and find the signer's among them.
 
     Raises:
         TokenRejected: signer_missing.
@@ -203,7 +210,7 @@ def candidates(
             found=f"serial {signer.serial:x}" if signer.serial is not None else "a key identifier",
             next_step="Give it as an untrusted certificate; it does not become an anchor by that.",
         )
-    return meant, tuple(pool)
+    return Candidates(meant, tuple(pool), damage)
 
 
 def check_signature(signer: SignerInfo, certificate: Certificate) -> None:
@@ -222,6 +229,12 @@ def check_signature(signer: SignerInfo, certificate: Certificate) -> None:
         reason="bad_signature",
         what="the token's signature",
     )
+
+
+def _version(node: der.Node, known: tuple[int, ...]) -> None:
+    """The versions that RFC 5652 5.1 and 5.3 define; which of them does not matter to any check."""
+    if node.integer() not in known:
+        raise der.DerError(f"an unknown version of signed-data at offset {node.start}")
 
 
 def _attributes(implicit: der.Node) -> dict[str, list[der.Node]]:

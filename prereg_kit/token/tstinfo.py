@@ -177,7 +177,7 @@ def _extensions(node: der.Node | None) -> None:
         critical = fields.optional(der.BOOLEAN)
         fields.take(der.OCTET_STRING)
         fields.close()
-        if critical is not None and critical.content != b"\x00":
+        if critical is not None and critical.flag():
             raise TokenRejected(
                 "tstinfo_extension", "the token has a critical extension that is not known", found=oid
             )

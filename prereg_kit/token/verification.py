@@ -16,7 +16,7 @@ from prereg_kit.errors import NotCheckedError, UsageError
 from prereg_kit.token import der
 from prereg_kit.token.algorithm import DIGEST_NAMES, digest_hex, key_name
 from prereg_kit.token.certificate import Certificate, read_certificate
-from prereg_kit.token.container import Contained, signed_data, tree, unwrap
+from prereg_kit.token.container import Contained, reasoned, signed_data, unwrap
 from prereg_kit.token.demo import is_demo
 from prereg_kit.token.ess import check_ess, prefers
 from prereg_kit.token.expiry import protected_until
@@ -28,6 +28,7 @@ from prereg_kit.token.query import check_answer, check_nonce, check_policy, read
 from prereg_kit.token.reason import Finding, TokenRejected, TokenUnsupported
 from prereg_kit.token.revocation import check_revocation
 from prereg_kit.token.signed import (
+    Candidates,
     Signed,
     SignerInfo,
     candidates,
@@ -106,7 +107,7 @@ def verify(
         _check_statement(opened, digests, query, nonce, policies)
         return _check_signer(opened, anchors, untrusted, evidence, now, allow_demo=allow_demo)
     except der.DerError as error:
-        raise TokenRejected("malformed", f"the token is not built as RFC 3161 says: {error}") from error
+        raise reasoned(error) from error
 
 
 def open_token(blob: bytes) -> tuple[Contained, Signed, TstInfo]:
@@ -118,14 +119,14 @@ def open_token(blob: bytes) -> tuple[Contained, Signed, TstInfo]:
     try:
         opened = _open(blob)
     except der.DerError as error:
-        raise TokenRejected("malformed", f"the token is not built as RFC 3161 says: {error}") from error
+        raise reasoned(error) from error
     return opened.contained, opened.signed, opened.info
 
 
 def _open(blob: bytes) -> _Opened:
     contained = unwrap(blob)
     signed = read_signed_data(signed_data(contained.content_info))
-    return _Opened(contained, signed, read_tstinfo(tree(signed.content)))
+    return _Opened(contained, signed, read_tstinfo(der.parse(signed.content)))
 
 
 def _asked(data: bytes | None, digest: str | Mapping[str, str] | None) -> dict[str, str] | None:
@@ -176,8 +177,8 @@ def _check_signer(
 ) -> Proof:
     info, signed = opened.info, opened.signed
     signer = read_signer(signed)
-    meant, pool = candidates(signer, signed, untrusted)
-    certificate = next((one for one in meant if prefers(signer, one)), meant[0])
+    found = candidates(signer, signed, untrusted)
+    certificate = next((one for one in found.meant if prefers(signer, one)), found.meant[0])
     _refuse_demo(info, (certificate,), allow_demo=allow_demo)
     check_attributes(signer, signed.content)
     check_signature(signer, certificate)
@@ -185,7 +186,7 @@ def _check_signer(
     check_tsa_name(info.tsa, certificate)
     roots, unreadable = _read_anchors(anchors)
     findings += unreadable
-    path = build_path(certificate, pool, roots, info.gen_time)
+    path = _path(certificate, found, roots, info.gen_time)
     demo = _refuse_demo(info, path, allow_demo=allow_demo)
     revocation, revocation_findings = check_revocation(
         path, info.gen_time, crls=(*evidence.crls, *signed.crls), ocsps=evidence.ocsps
@@ -196,6 +197,21 @@ def _check_signer(
         )
     findings += [*revocation_findings, *_notes(info, signer, certificate, path, now)]
     return _proof(opened, path, findings, revocation, demo=demo)
+
+
+def _path(
+    certificate: Certificate, found: Candidates, roots: tuple[Certificate, ...], moment: datetime
+) -> tuple[Certificate, ...]:
+    """`build_path`; where a certificate that cannot be read may be the missing one, nothing is refuted."""
+    try:
+        return build_path(certificate, found.pool, roots, moment)
+    except TokenRejected as error:
+        if found.damage is None or error.reason != "chain_incomplete":
+            raise
+        raise TokenUnsupported(
+            "unsupported_certificate",
+            f"{error.problem}, and a certificate cannot be read: {found.damage.problem}",
+        ) from error
 
 
 def _refuse_demo(info: TstInfo, path: tuple[Certificate, ...], *, allow_demo: bool) -> bool:

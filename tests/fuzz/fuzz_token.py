@@ -116,7 +116,7 @@ class Bench:
     def one(self, raw: bytes) -> None:
         if not raw:
             return
-        before = time.perf_counter()
+        before = time.process_time()  # a busy machine must not look like a slow input
         try:
             proof = self.play(raw[0], raw[1:])
         except Exception as error:
@@ -128,13 +128,13 @@ class Bench:
                 if self.claim(proof) not in self.claims:
                     self.forged += 1
                     self._keep("forged", raw, str(self.claim(proof)))
-        spent = time.perf_counter() - before
+        spent = time.process_time() - before
         if spent > self.slowest:
             self.slowest = spent
             if spent > 0.5:
                 self._keep("slow", raw, f"{spent:.3f} s")
         self.executions += 1
-        if time.monotonic() - self.reported > 30:
+        if time.monotonic() - self.reported > 10:
             self.report()
 
     def report(self) -> None:
@@ -145,7 +145,7 @@ class Bench:
             "crashes": self.crashed,
             "accepted_unchanged_claims": self.accepted - self.forged,
             "accepted_changed_claims": self.forged,
-            "slowest_ms": round(self.slowest * 1000, 1),
+            "slowest_cpu_ms": round(self.slowest * 1000, 1),
             "guided": atheris is not None and "--plain" not in sys.argv,
         }
         line = json.dumps(figures)
@@ -291,9 +291,6 @@ def main() -> None:
         "-verbosity=0",
     ]
     arguments += [f"-seed={options.seed}", "-rss_limit_mb=2048", "-timeout=20", "-print_final_stats=0"]
-    import atexit
-
-    atexit.register(bench.report)
     atheris.Setup(arguments, guided, custom_mutator=custom)
     atheris.Fuzz()
 
