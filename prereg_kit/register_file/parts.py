@@ -270,8 +270,8 @@ def _looks(table: pa.Table) -> dict[str, ColumnType]:
         return "number" if all(_DECIMAL.fullmatch(value) for value in values) else "text"
 
     return {
-        name: look({each for each in table.column(name).unique().to_pylist() if each})
-        for name in table.column_names
+        name: look({each for each in column.unique().to_pylist() if each})
+        for name, column in zip(table.column_names, table.columns, strict=True)
     }
 
 

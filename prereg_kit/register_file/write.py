@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from prereg_kit import durable
 from prereg_kit.digest import sha256_bytes
 from prereg_kit.errors import RegisterError, UsageError, Where
+from prereg_kit.register_file.arrays import type_of
 from prereg_kit.registers import FORMAT_KEY, FORMATS, Column, ColumnType, RegisterFormat
 
 ROW_GROUP_ROWS = 1 << 20
@@ -30,6 +31,9 @@ ARROW: dict[ColumnType, pa.DataType] = {
     "numbers": pa.list_(pa.float64()),
     "files": pa.list_(_FILE),
 }
+_CASTS = {(each, each) for each in ARROW} | {
+    ("integer", "number"), ("number", "integer"), ("integers", "numbers"), ("numbers", "integers"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -115,12 +119,16 @@ def _array(name: str, values: Any, type_: pa.DataType | None, file: str) -> pa.A
     try:
         if isinstance(values, pa.ChunkedArray):
             values = values.combine_chunks()
-        if isinstance(values, pa.Array):
-            found = values if type_ is None else values.cast(type_)
-        else:
-            found = pa.array(values if hasattr(values, "dtype") else list(values), type=type_)
-            if isinstance(found, pa.ChunkedArray):
-                found = found.combine_chunks()
+        if not isinstance(values, pa.Array):
+            plain = values if hasattr(values, "dtype") else list(values)
+            values = pa.array(
+                plain, type=type_ if type_ == ARROW["files"] else None
+            )  # a type here would truncate 1.5
+        found = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+        if type_ is not None and type_ != found.type:
+            if (type_of(found.type), type_of(type_)) not in _CASTS and not pa.types.is_null(found.type):
+                raise TypeError(f"{found.type} where {type_} belongs")
+            found = found.cast(type_)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise RegisterError(
             f"values that do not fit the column: {str(error).splitlines()[0][:300]}",

@@ -58,10 +58,8 @@ def table(rows: list[dict] | Registers, **changes) -> CellTable:
 
 def differences(found: CellTable) -> list[list[Fraction]]:
     numerators, denominator = found.numerators()
-    return [
-        [Fraction(int(numerators[0, s, :, t].sum() - numerators[1, s, :, t].sum()), denominator) for t in range(len(found.tasks))]
-        for s in range(len(found.seeds))
-    ]  # fmt: skip
+    gaps = (numerators[0] - numerators[1]).sum(axis=1)  # [seed, task]
+    return [[Fraction(int(gap), denominator) for gap in line] for line in gaps]
 
 
 def refused(rows: list[dict] | Registers, **changes) -> RegisterError:
@@ -513,8 +511,10 @@ def test_distinct_values_inside_a_list_and_inside_a_group_of_rows():
 
 def test_value_rows_are_exact_and_in_canonical_order():
     rows = [
-        {"endpoint": "e", "statistic": s, "level": level, "value": v, "source": "Table 2", "trajectory": "B", "seed": seed}
-        for s, level, v, seed in (("upper", "0.95", "+0.0779", 0), ("estimate", None, "0.0370", 10), ("estimate", None, "-1.04e-2", 2))
+        {"endpoint": "e", "statistic": s, "level": level, "value": v, "source": "Table 2", "seed": seed}
+        for s, level, v, seed in (
+            ("upper", "0.95", "+0.0779", 0), ("estimate", None, "0.0370", 10), ("estimate", None, "-1.04e-2", 2),
+        )
     ]  # fmt: skip
     found = value_rows(
         registers(rows, "reported"), "reported", where={"endpoint": "e"}, value="value", columns=("source",)
@@ -542,7 +542,8 @@ def test_value_rows_are_exact_and_in_canonical_order():
 def test_outcome_tables_are_schedules_by_samples():
     outcomes = {"a": [[1, 1, 1, 0], [0, 0, 0, 1]], "b": [[1, 1], [1, 1]]}
     rows = [
-        {"run_id": run, "condition": "C2", "arm": run, "seed": 0, "step": 0, "task": task, "schedule": i, "sample": j, "outcome": float(x)}
+        {"run_id": run, "condition": "C2", "arm": run, "seed": 0, "step": 0, "task": task, "schedule": i, "sample": j,
+         "outcome": float(x)}
         for run in ARMS for task, grid in outcomes.items() for i, line in enumerate(grid) for j, x in enumerate(line)
     ]  # fmt: skip
     random.Random(1).shuffle(rows)
