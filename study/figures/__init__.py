@@ -1,0 +1,1 @@
+"""Figures of the study: each module computes plain data, then draws it; matplotlib is imported on drawing."""
