@@ -80,8 +80,8 @@ def _head(plan: Plan) -> Iterator[str]:
     yield f"            {how.interval} interval of level {percent(how.level)}"
     yield f"Runs        {len(plan.runs.cells())} planned; missing runs: {plan.runs.missing}; repeated: refuse"
     for block in plan.runs.planned:
-        conditions = ", ".join(block.condition)
-        yield f"            {conditions}: arms {', '.join(block.arm)}; seeds {', '.join(block.seed)} {block.note}".rstrip()
+        conditions, arms, seeds = (", ".join(part) for part in (block.condition, block.arm, block.seed))
+        yield f"            {conditions}: arms {arms}; seeds {seeds} {block.note}".rstrip()
     for exclusion in plan.runs.exclusions:
         yield from _wrapped(f"may be excluded ({exclusion.id}): {exclusion.text}", "            ")
     for material in plan.materials:

@@ -22,7 +22,12 @@ ARMS = ("rereads", "plain")
 SEEDS = (0, 1, 2)
 TASKS = {"test": 60, "validation": 30}
 SCHEDULES = 2
-GAIN = {("noisy", "rereads"): 0.45, ("noisy", "plain"): 0.0, ("clean", "rereads"): 0.0, ("clean", "plain"): 0.0}
+GAIN = {
+    ("noisy", "rereads"): 0.45,
+    ("noisy", "plain"): 0.0,
+    ("clean", "rereads"): 0.0,
+    ("clean", "plain"): 0.0,
+}
 BASE = {"noisy": -0.5, "clean": 1.8}
 
 
@@ -74,9 +79,14 @@ def main() -> None:
             info = write_register(folder / f"{arm}-s{seed}" / "episodes.parquet", "episodes", columns)
             runs.append(
                 RunRow(
-                    run_id=f"{arm}-s{seed}", study="small-study", plan_digest=sha256_file(plan), condition="refunds",
-                    arm=arm, seed=seed, registers=(sibling_of(folder / "runs.parquet", "episodes", info.path),),
-                )  # fmt: skip
+                    run_id=f"{arm}-s{seed}",
+                    study="small-study",
+                    plan_digest=sha256_file(plan),
+                    condition="refunds",
+                    arm=arm,
+                    seed=seed,
+                    registers=(sibling_of(folder / "runs.parquet", "episodes", info.path),),
+                )
             )
     write_runs(folder / "runs.parquet", runs)
 

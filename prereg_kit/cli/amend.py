@@ -28,9 +28,13 @@ changes:
 
 @click.command(name="amend")
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path), required=False)
-@click.option("--draft", metavar="PLAN", type=click.Path(path_type=Path), help="Print a draft for this frozen plan.")
+@click.option(
+    "--draft", metavar="PLAN", type=click.Path(path_type=Path), help="Print a draft for this frozen plan."
+)
 @click.option("--root", type=click.Path(path_type=Path), help="The repository with frozen/ and amendments/.")
-@click.option("--quorum", type=click.IntRange(1, 16), default=2, show_default=True, help="Operators that must agree.")
+@click.option(
+    "--quorum", type=click.IntRange(1, 16), default=2, show_default=True, help="Operators that must agree."
+)
 @stamping_options
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON report.")
 def command(
@@ -46,7 +50,9 @@ def command(
     from prereg_kit.errors import UsageError
 
     if (file is None) == (draft is None):
-        raise UsageError("either FILE or --draft PLAN", next_step="`prereg amend --draft frozen/ID > A1.yaml`")
+        raise UsageError(
+            "either FILE or --draft PLAN", next_step="`prereg amend --draft frozen/ID > A1.yaml`"
+        )
     if draft is not None:
         plan_id, number, parent, what = amending.next_parent(draft, root)
         click.echo(_DRAFT.format(id=f"A{number}", plan=plan_id, parent=parent, what=what), nl=False)
@@ -54,12 +60,14 @@ def command(
     assert file is not None
     prepared = amending.prepare(file, root)
     stamper = asking.stamper()
-    frozen = archive.freeze(prepared.data, file.name, prepared.target, stamper, kind="amendment", quorum=quorum)
+    frozen = archive.freeze(
+        prepared.data, file.name, prepared.target, stamper, kind="amendment", quorum=quorum
+    )
     code = 0
     if frozen.existed:
         say(f"{prepared.target}: already frozen, with the same bytes")
     elif stamper is None:
-        say(f"NOT STAMPED: nobody outside vouches for the time. `prereg stamp {prepared.target} --tsa NAME` asks somebody.")
+        say(f"NOT STAMPED: nobody outside vouches for the time; `prereg stamp {prepared.target} --tsa NAME`")
     else:
         code, text = outcome(frozen.stamps, quorum)
         say(text)

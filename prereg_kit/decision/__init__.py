@@ -9,8 +9,8 @@ from fractions import Fraction
 from prereg_kit import __version__
 from prereg_kit.cells import Source
 from prereg_kit.decision.court import Court
-from prereg_kit.decision.measure import AlongAxis
 from prereg_kit.decision.ledger import counted_runs, ledger
+from prereg_kit.decision.request import AlongAxis
 from prereg_kit.decision.stability import stability
 from prereg_kit.decision.verdicts import gate_verdict, prediction_verdict, summary
 from prereg_kit.history import EffectivePlan
@@ -28,8 +28,6 @@ class Standing:
     frozen: bool = False
     time: str = "not stamped"
     labels: tuple[str, ...] = ()
-
-
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ def decide(
     runs: Sequence[RunRow] | None = None,
     files: Sequence[RegisterRef] = (),
     notes: Sequence[str] = (),
-    standing: Standing = Standing(),  # noqa: B008 - a frozen value
+    standing: Standing = Standing(),
 ) -> Decided:
     """Evaluate every hypothesis, prediction and gate of the plan in force.
 
@@ -103,7 +101,8 @@ def decide(
                 verdict = verdict.model_copy(update={"stability": stability(court, name)})
             hypotheses[name] = verdict
     predictions = {
-        name: prediction_verdict(prediction, court, court.reading) for name, prediction in plan.predictions.items()
+        name: prediction_verdict(prediction, court, court.reading)
+        for name, prediction in plan.predictions.items()
     }
     labels = list(standing.labels)
     if not standing.frozen:
@@ -125,7 +124,9 @@ def decide(
         ledger=() if runs is None else ledger(plan.runs, runs),
         notes=tuple(dict.fromkeys(said)),
     )
-    return Decided(verdicts, {name: _curve(table) for name, table in court.tables.items() if len(table.axis) > 1})
+    return Decided(
+        verdicts, {name: _curve(table) for name, table in court.tables.items() if len(table.axis) > 1}
+    )
 
 
 def _curve(table: AlongAxis) -> Curve:
@@ -172,6 +173,7 @@ def plan_ref(effective: EffectivePlan, standing: Standing) -> PlanRef:
             for applied in effective.amendments
         ),
         disclosures=tuple(
-            {"id": item.id, "kind": item.kind, "text": item.text, "known": item.known} for item in plan.disclosures
+            {"id": item.id, "kind": item.kind, "text": item.text, "known": item.known}
+            for item in plan.disclosures
         ),
     )

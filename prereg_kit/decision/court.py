@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from prereg_kit.cells import Source
-from prereg_kit.decision import intervals, measure
-from prereg_kit.decision.measured import Measured, Paired, Scalar, Unknown
+from prereg_kit.decision import figures, intervals, measure
+from prereg_kit.decision.measured import Measured, Paired, Scalar, Steps, Unknown
+from prereg_kit.decision.request import AlongAxis, Request
 from prereg_kit.decision.verdicts import hypothesis_verdict
 from prereg_kit.errors import DecisionError
 from prereg_kit.history import EffectivePlan
@@ -46,7 +47,7 @@ class Court:
         self._verdicts: dict[str, Verdict] = {}
         self.rows_used: dict[str, int] = {}
         self.notes: list[str] = []
-        self.tables: dict[str, measure.AlongAxis] = {}
+        self.tables: dict[str, AlongAxis] = {}
 
     def reading(self, replace: Mapping[str, str]) -> Court:
         """The court in which some endpoints stand for others."""
@@ -80,7 +81,9 @@ class Court:
         if self._without is not None and isinstance(found, Paired):
             found = found.without(self._without)
             if not found.seeds:
-                return Unknown(name, "not_evaluable", (Reason(code="runs-missing", message="no seed pair is left"),))
+                return Unknown(
+                    name, "not_evaluable", (Reason(code="runs-missing", message="no seed pair is left"),)
+                )
         return found
 
     def _measure(self, name: str) -> Measured:
@@ -90,7 +93,7 @@ class Court:
         if isinstance(endpoint, Ratio):
             return self._combined(name, endpoint.of, endpoint.over, endpoint.unit, divide=True)
         assert isinstance(endpoint, Selection)
-        request = measure.Request(self.effective, self.registers, self.runs, name, endpoint, dict(self._each))
+        request = Request(self.effective, self.registers, self.runs, name, endpoint, dict(self._each))
         result = measure.measure(request)
         for kind, used in request.used.items():
             self.rows_used[kind] = max(self.rows_used.get(kind, 0), used)
@@ -104,6 +107,11 @@ class Court:
         for part in parts:
             if isinstance(part, Unknown):
                 return Unknown(name, part.outcome, part.reasons)
+            if isinstance(part, Steps):
+                reason = Reason(
+                    code="censored", message=f"{part.endpoint} may be censored: it has no mean to combine"
+                )
+                return Unknown(name, "not_evaluable", (reason,))
         one, other = (part.value for part in parts)  # type: ignore[union-attr]
         if divide and other == 0:
             message = f"{second} is 0, so {name} has no value"
@@ -114,7 +122,9 @@ class Court:
             {first: one, second: other},
         )  # fmt: skip
 
-    def interval(self, contrast: Paired, level: Fraction, method: str) -> tuple[Interval, Fraction, Fraction] | Reason:
+    def interval(
+        self, contrast: Paired, level: Fraction, method: str
+    ) -> tuple[Interval, Fraction, Fraction] | Reason:
         """The registered interval of a contrast, recomputed; reported where a retrospective plan has no rows.
 
         Raises:
@@ -125,9 +135,11 @@ class Court:
         if key not in self._intervals:
             found: tuple[Interval, Fraction, Fraction] | Reason
             if contrast.has_tasks:
-                found = intervals.computed(contrast, level, method, self.plan.resampling, self.effective.digest)
+                found = intervals.computed(
+                    contrast, level, method, self.plan.resampling, self.effective.digest
+                )
             elif self.plan.kind == "retrospective" and self._without is None:
-                found = measure.reported_interval(self.registers, contrast.endpoint, level, dict(self._each))
+                found = figures.reported_interval(self.registers, contrast.endpoint, level, dict(self._each))
             else:
                 found = Reason(
                     code="no-repeated-units",

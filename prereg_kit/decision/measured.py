@@ -97,6 +97,39 @@ class Groups:
 
 
 @dataclass(frozen=True)
+class Reach:
+    """Where a curve first reaches a threshold: `at` in steps, or None where it never does up to `horizon`."""
+
+    at: Fraction | None
+    horizon: Fraction
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Steps to a threshold per arm and seed. Censored values are bounds: there is no mean, and nothing is imputed."""
+
+    endpoint: str
+    unit: str
+    treatment: dict[str, Reach]
+    reference: dict[str, Reach]
+    evidence: Evidence = "recomputed"
+
+    def difference(self, seed: str) -> tuple[Fraction | None, Fraction | None]:
+        """Bounds of treatment minus reference: equal where both are known, None where open.
+
+        A finite end that differs from the other is never attained: the difference lies strictly beyond it.
+        """
+        first, second = self.treatment[seed], self.reference[seed]
+        if first.at is not None and second.at is not None:
+            return first.at - second.at, first.at - second.at
+        if first.at is not None:
+            return None, first.at - second.horizon
+        if second.at is not None:
+            return first.horizon - second.at, None
+        return None, None
+
+
+@dataclass(frozen=True)
 class Unknown:
     """Nothing to judge: `outcome` is not_run or not_evaluable, and the reasons name what is missing."""
 
@@ -105,4 +138,4 @@ class Unknown:
     reasons: tuple[Reason, ...]
 
 
-Measured = Paired | Scalar | Units | Groups | Unknown
+Measured = Paired | Scalar | Units | Groups | Steps | Unknown

@@ -1,4 +1,4 @@
-"""How far a verdict is from another one: each seed pair left out, missing runs counted at their worst and best. Pure."""
+"""How far a verdict is from another one: the outcome without each seed pair. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ def stability(court: Court, name: str) -> Stability | None:
     """Leave-one-seed-out outcomes of a verdict whose rule reads contrasts; None where there are none."""
     base, own = court.place(name)
     rules = court.plan.rules_of(base)
-    contrasts = [found for rule in rules for e in endpoints_of(rule) if isinstance(found := own.measured(e), Paired)]
+    contrasts = [
+        found for rule in rules for e in endpoints_of(rule) if isinstance(found := own.measured(e), Paired)
+    ]
     if not contrasts:
         return None
     seeds = tuple(dict.fromkeys(seed for contrast in contrasts for seed in contrast.seeds))

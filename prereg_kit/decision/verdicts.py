@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from prereg_kit.decision.judge import Court, judge, merged, worst_evidence
-from prereg_kit.decision.measured import Paired, Unknown
+from prereg_kit.decision.clauses import Court
+from prereg_kit.decision.judge import judge, merged, worst_evidence
+from prereg_kit.decision.measured import Paired, Steps, Unknown
 from prereg_kit.plan.criterion import Criterion, Criterion_, IntervalEnd, endpoints_of, replaced, walk
 from prereg_kit.plan.hypothesis import Gate, Hypothesis, Prediction
 from prereg_kit.verdict import (
@@ -25,7 +26,9 @@ Bench = Callable[[Mapping[str, str]], Court]
 """A court for a reading: a mapping of endpoints to the endpoints that replace them."""
 
 
-def hypothesis_verdict(hypothesis: Hypothesis, court: Court, bench: Bench, rule_from: str, level: Fraction) -> Verdict:
+def hypothesis_verdict(
+    hypothesis: Hypothesis, court: Court, bench: Bench, rule_from: str, level: Fraction
+) -> Verdict:
     """Decide one hypothesis, and every reading of it.
 
     Args:
@@ -37,9 +40,9 @@ def hypothesis_verdict(hypothesis: Hypothesis, court: Court, bench: Bench, rule_
     """
     verdict = _one_reading(hypothesis, court, rule_from, level)
     readings = {
-        name: _one_reading(_reread(hypothesis, reading.replace), bench(reading.replace), rule_from, level).model_copy(
-            update={"statement": reading.statement}
-        )
+        name: _one_reading(
+            _reread(hypothesis, reading.replace), bench(reading.replace), rule_from, level
+        ).model_copy(update={"statement": reading.statement})
         for name, reading in hypothesis.readings.items()
     }
     return verdict.model_copy(update={"readings": readings})
@@ -71,7 +74,8 @@ def _one_reading(hypothesis: Hypothesis, court: Court, rule_from: str, level: Fr
         result = None
     first = _first_rule(hypothesis)
     shown = _shown_clauses(hypothesis, clauses) + tuple(
-        clause.model_copy(update={"words": f"control {name}: {clause.words}"}) for name, clause in controls.items()
+        clause.model_copy(update={"words": f"control {name}: {clause.words}"})
+        for name, clause in controls.items()
     )
     verdict = Verdict(
         outcome=outcome,
@@ -126,7 +130,9 @@ def _named(
     return "inconclusive", None, (reason,), list(clauses.values())
 
 
-def _controlled(broken: Mapping[str, Clause], reasons: tuple[Reason, ...]) -> tuple[Outcome, tuple[Reason, ...]]:
+def _controlled(
+    broken: Mapping[str, Clause], reasons: tuple[Reason, ...]
+) -> tuple[Outcome, tuple[Reason, ...]]:
     failed = [name for name, clause in broken.items() if clause.outcome == "fail"]
     if failed:
         named = tuple(
@@ -182,9 +188,13 @@ def _headline(
     if isinstance(measured, Unknown):
         return shown
     shown["unit"] = hypothesis.unit or measured.unit
+    if isinstance(measured, Steps):
+        return shown  # censored steps have no mean
     shown["estimate"] = Figure.of(measured.value, measured.evidence)
     if isinstance(measured, Paired):
-        shown["per_seed"] = {seed: Figure.of(value, measured.evidence) for seed, value in measured.per_seed.items()}
+        shown["per_seed"] = {
+            seed: Figure.of(value, measured.evidence) for seed, value in measured.per_seed.items()
+        }
         found = court.interval(measured, level, "percentile")
         if isinstance(found, Reason):
             return shown

@@ -181,7 +181,7 @@ class RateCriterion(_Near):
 
 
 class Estimate(_Near):
-    """An estimate lies within the bounds and, if asked, so does an end of its interval; for every unit of the endpoint."""
+    """An estimate lies within the bounds and, if asked, so does an end of its interval, for every unit."""
 
     criterion: Literal["estimate"] = "estimate"
     endpoint: Name

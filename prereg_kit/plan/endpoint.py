@@ -63,7 +63,8 @@ class Selection(_Endpoint):
 class Contrast(Selection):
     """Treatment minus reference: cells by (arm, pairing column, `over`, cluster column).
 
-    `arms` overrides the plan's arms. `unequal: cell_means` admits different numbers of rows per cell; the default refuses them.
+    `arms` overrides the plan's arms. `unequal: cell_means` admits different numbers of rows per cell, which the
+    default refuses.
     """
 
     kind: Literal["contrast"] = "contrast"
@@ -93,7 +94,7 @@ class Rate(Selection):
 
 
 class LuckShare(Selection):
-    """One-way random effects per table of schedules x samples, averaged over units where defined; one value per `each`."""
+    """One-way random effects per table of schedules x samples, averaged where defined; one value per `each`."""
 
     kind: Literal["luck_share"]
     value: Column = "outcome"
@@ -118,11 +119,16 @@ class Distinct(Selection):
 
 
 class StepsToThreshold(Selection):
-    """Per seed and arm, where the curve of `value` over `axis` first reaches `threshold`, linearly interpolated."""
+    """Per seed and arm, where the curve of `value` over `axis` first reaches `threshold`, linearly interpolated.
+
+    `steps` names the points that must be there; without it the points found are taken.
+    """
 
     kind: Literal["steps_to_threshold"]
     value: Column
     axis: Column = "step"
+    steps: Texts | None = None
+    arms: Arms | None = None
     threshold: Exact
     unit: Text = "steps"
 

@@ -19,12 +19,26 @@ from prereg_kit.plan.endpoint import (
     Endpoint,
     Gap,
     LuckShare,
+    Mean,
     Rate,
     Ratio,
     Selection,
     Series,
+    StepsToThreshold,
 )
-from prereg_kit.plan.fields import Column, Exact, Flag, Moment, Name, PercentileMethod, Sha256, Text, Texts, Value, Whole
+from prereg_kit.plan.fields import (
+    Column,
+    Exact,
+    Flag,
+    Moment,
+    Name,
+    PercentileMethod,
+    Sha256,
+    Text,
+    Texts,
+    Value,
+    Whole,
+)
 from prereg_kit.plan.hypothesis import Family, Gate, Hypothesis, Prediction
 
 FORMAT = "prereg.plan/1"
@@ -178,9 +192,14 @@ class Plan(Value):
             for part in walk(criterion):
                 self._fits(part, place)
         for name, endpoint in self.endpoints.items():
-            if isinstance(endpoint, Selection) and endpoint.register_ == "reported" and self.kind != "retrospective":
+            if (
+                isinstance(endpoint, Selection)
+                and endpoint.register_ == "reported"
+                and self.kind != "retrospective"
+            ):
                 raise misfit(
-                    ("endpoints", name, "register"), "reported figures are admitted only under kind: retrospective"
+                    ("endpoints", name, "register"),
+                    "reported figures are admitted only under kind: retrospective",
                 )
             for other in _combined(endpoint):
                 self._known(other, self.endpoints, "endpoint", ("endpoints", name))
@@ -227,7 +246,8 @@ class Plan(Value):
                 f"the criterion {criterion} needs an endpoint of kind {kinds}; {name!r} is a {endpoint.kind}",
             )
         if isinstance(part, AtEvery | AtMajority) and isinstance(endpoint, Series):
-            if part.over not in (None, endpoint.axis):
+            axes = (None, endpoint.axis)
+            if part.over not in axes:
                 raise misfit(place, f"over {part.over!r}, but the axis of {name!r} is {endpoint.axis!r}")
 
     def _no_circle(self) -> None:
@@ -264,10 +284,10 @@ def _combined(endpoint: Endpoint) -> tuple[str, ...]:
     return (endpoint.of, endpoint.over) if isinstance(endpoint, Ratio) else ()
 
 
-_SCALAR: tuple[type, ...] = (Selection, Gap, Ratio)
+_SCALAR: tuple[type, ...] = (Contrast, Mean, Rate, LuckShare, Series, Distinct, Gap, Ratio)
 _FITTING: dict[str, tuple[type, ...]] = {
     "difference": (Contrast, Gap),
-    "every_seed": (Contrast,),
+    "every_seed": (Contrast, StepsToThreshold),
     "interval": (Contrast,),
     "rate": (Rate,),
     "estimate": _SCALAR,

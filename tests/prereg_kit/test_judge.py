@@ -8,7 +8,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from prereg_kit.decision.judge import judge, meets
+from prereg_kit.decision.clauses import meets
+from prereg_kit.decision.judge import judge
 from prereg_kit.decision.measured import Groups, Measured, Paired, Scalar, Units, Unknown
 from prereg_kit.plan.criterion import Criterion
 from prereg_kit.verdict import Interval, Reason

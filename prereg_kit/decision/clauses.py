@@ -1,0 +1,363 @@
+"""One leaf criterion against one measured endpoint: a clause with its figures, distances and reasons. Pure.
+
+Comparisons are between fractions; a tie at a strict bound fails and says that it is a tie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Protocol
+
+from prereg_kit.decision.measured import Groups, Measured, Paired, Scalar, Steps, Units, Unknown
+from prereg_kit.plan.criterion import (
+    AtEvery,
+    AtMajority,
+    Bounded,
+    Criterion_,
+    Difference,
+    Estimate,
+    EverySeed,
+    IntervalEnd,
+    Invariant,
+    Op,
+    RateCriterion,
+)
+from prereg_kit.verdict import Clause, Evidence, Figure, Interval, Outcome, Reason
+from prereg_kit.words import criterion_words
+
+Bounds = tuple[tuple[Op, Fraction], ...]
+
+
+class Court(Protocol):
+    """What the judge may ask: measured endpoints, intervals of contrasts, and the outcomes of hypotheses."""
+
+    def measured(self, endpoint: str) -> Measured:
+        """The endpoint, measured or unknown."""
+
+    def interval(
+        self, contrast: Paired, level: Fraction, method: str
+    ) -> tuple[Interval, Fraction, Fraction] | Reason:
+        """The interval with its exact ends, or the reason why there is none."""
+
+    def outcome_of(self, hypothesis: str) -> tuple[Outcome, Evidence]:
+        """The outcome of another hypothesis and the evidence behind it."""
+
+
+def meets(op: Op, value: Fraction, bound: Fraction) -> bool:
+    """Whether `value` lies on the wanted side of `bound`; a tie meets at_least and at_most only."""
+    if op == "above":
+        return value > bound
+    if op == "at_least":
+        return value >= bound
+    if op == "below":
+        return value < bound
+    return value <= bound
+
+
+def _bound_reasons(value: Fraction, bounds: Bounds) -> tuple[tuple[Reason, ...], Fraction]:
+    """Why the bounds are not met, and the signed distance to the nearest: positive inside, negative outside."""
+    reasons = []
+    distances = []
+    for op, bound in bounds:
+        distances.append(value - bound if op in ("above", "at_least") else bound - value)
+        if not meets(op, value, bound):
+            tie = value == bound
+            reasons.append(
+                Reason(
+                    code="tie-at-strict-bound" if tie else "bound-not-met",
+                    message=f"{_short(value)} is not {op.replace('_', ' ')} {_short(bound)}"
+                    + (": it equals the bound" if tie else ""),
+                )
+            )
+    return tuple(reasons), min(distances)
+
+
+def _short(value: Fraction) -> str:
+    return f"{float(value):.6g}"
+
+
+def _bounds(criterion: Criterion_) -> tuple[Fraction, ...]:
+    """The numbers that a criterion compares with, each once, for a reader and for marks on a plot."""
+    if isinstance(criterion, IntervalEnd):
+        return tuple(dict.fromkeys(bound for _, _, bound in criterion.ends))
+    if isinstance(criterion, RateCriterion | Estimate):
+        return tuple(dict.fromkeys(bound for _, bound in criterion.limits))
+    return (
+        tuple(dict.fromkeys(bound for _, bound in criterion.bounds)) if isinstance(criterion, Bounded) else ()
+    )
+
+
+def _clause(
+    criterion: Criterion_,
+    endpoint: str,
+    reasons: tuple[Reason, ...],
+    *,
+    evidence: Evidence,
+    estimate: Fraction | None,
+    distance: Fraction | None = None,
+    interval: Interval | None = None,
+    per_unit: dict[str, Fraction] | None = None,
+    outcome: Outcome | None = None,
+) -> Clause:
+    return Clause(
+        criterion=criterion.criterion,  # type: ignore[attr-defined]
+        words=criterion_words(criterion),
+        outcome=outcome or ("fail" if reasons else "pass"),
+        endpoint=endpoint,
+        evidence=evidence,
+        estimate=None if estimate is None else Figure.of(estimate, evidence),
+        distance=None if distance is None else Figure.of(distance, evidence),
+        bounds=tuple(map(Figure.of, _bounds(criterion))),
+        interval=interval,
+        per_unit={unit: Figure.of(value, evidence) for unit, value in (per_unit or {}).items()},
+        reasons=reasons,
+    )
+
+
+def _difference(criterion: Difference, measured: Measured, court: Court) -> Clause:
+    assert isinstance(measured, Paired | Scalar)
+    reasons, distance = _bound_reasons(measured.value, criterion.bounds)
+    units = measured.per_seed if isinstance(measured, Paired) else measured.per_unit
+    return _clause(
+        criterion, measured.endpoint, reasons, evidence=measured.evidence, estimate=measured.value,
+        distance=distance, per_unit=units,
+    )  # fmt: skip
+
+
+def _every_seed(criterion: EverySeed, measured: Measured, court: Court) -> Clause:
+    if isinstance(measured, Steps):
+        return _every_seed_of_steps(criterion, measured)
+    assert isinstance(measured, Paired)
+    return _every(criterion, criterion.bounds, measured.per_seed, measured, "seed")
+
+
+def _every_seed_of_steps(criterion: EverySeed, measured: Steps) -> Clause:
+    """Differences of which some are only bounds: a bound may decide, and where it does not the clause is unknown."""
+    failed: list[Reason] = []
+    unknown: list[Reason] = []
+    known: dict[str, Fraction] = {}
+    for seed in measured.treatment:
+        low, high = measured.difference(seed)
+        if low is not None and low == high:
+            known[seed] = low
+            failed += [
+                Reason(code=r.code, message=f"seed {seed}: {r.message}")
+                for r in _bound_reasons(low, criterion.bounds)[0]
+            ]
+            continue
+        shown = _between(low, high)
+        for op, bound in criterion.bounds:
+            upward = op in ("above", "at_least")
+            settled = low is not None and low >= bound if upward else high is not None and high <= bound
+            refuted = high is not None and high <= bound if upward else low is not None and low >= bound
+            if refuted:
+                message = (
+                    f"seed {seed}: the difference is {shown}, not {op.replace('_', ' ')} {_short(bound)}"
+                )
+                failed.append(Reason(code="bound-not-met", message=message))
+            elif not settled:
+                message = f"seed {seed}: the difference is only known to be {shown}"
+                unknown.append(Reason(code="censored", message=message))
+    return _clause(
+        criterion, measured.endpoint, tuple(failed or unknown), evidence=measured.evidence, estimate=None,
+        per_unit=known, outcome=None if failed or not unknown else "not_evaluable",
+    )  # fmt: skip
+
+
+def _between(low: Fraction | None, high: Fraction | None) -> str:
+    if low is None and high is None:
+        return "unknown (neither arm reached the threshold)"
+    return f"above {_short(low)}" if low is not None else f"below {_short(high or Fraction(0))}"
+
+
+def _every(
+    criterion: Criterion_, bounds: Bounds, values: dict[str, Fraction], measured: Paired | Units, what: str
+) -> Clause:
+    reasons: list[Reason] = []
+    distances = []
+    for unit, value in values.items():
+        unmet, distance = _bound_reasons(value, bounds)
+        distances.append(distance)
+        reasons += [Reason(code=r.code, message=f"{what} {unit}: {r.message}") for r in unmet]
+    return _clause(
+        criterion, measured.endpoint, tuple(reasons), evidence=measured.evidence, estimate=measured.value,
+        distance=min(distances), per_unit=values,
+    )  # fmt: skip
+
+
+def _interval(criterion: IntervalEnd, measured: Measured, court: Court) -> Clause:
+    assert isinstance(measured, Paired)
+    found = court.interval(measured, criterion.two_sided_level, criterion.method)
+    if isinstance(found, Reason):
+        return _clause(
+            criterion, measured.endpoint, (found,), evidence=measured.evidence, estimate=measured.value,
+            per_unit=measured.per_seed, outcome="not_evaluable",
+        )  # fmt: skip
+    interval, lower, upper = found
+    evidence: Evidence = "reported" if interval.engine == "reported" else measured.evidence
+    reasons: tuple[Reason, ...] = ()
+    distances = []
+    outcome: Outcome | None = None
+    for end, op, bound in criterion.ends:
+        value = lower if end == "lower" else upper
+        unmet, distance = _bound_reasons(value, ((op, bound),))
+        reasons += tuple(Reason(code=r.code, message=f"{end} end: {r.message}") for r in unmet)
+        distances.append(distance)
+        spread = interval.mc_sd[0 if end == "lower" else 1] if interval.mc_sd else 0.0
+        if spread > 0 and abs(float(distance)) <= spread:
+            outcome = "inconclusive"
+            reasons += (
+                Reason(
+                    code="undecided-at-this-number-of-resamples",
+                    message=f"the {end} end lies {_short(abs(distance))} from its bound and its Monte Carlo standard "
+                    f"deviation is {spread:.3g}; more resamples, or engine: exact, would decide",
+                ),
+            )
+    return _clause(
+        criterion, measured.endpoint, reasons, evidence=evidence, estimate=measured.value, distance=min(distances),
+        interval=interval, per_unit=measured.per_seed, outcome=outcome,
+    )  # fmt: skip
+
+
+def _rate(criterion: RateCriterion, measured: Measured, court: Court) -> Clause:
+    assert isinstance(measured, Scalar)
+    reasons, distance = _bound_reasons(measured.value, criterion.limits)
+    return _clause(
+        criterion, measured.endpoint, reasons, evidence=measured.evidence, estimate=measured.value,
+        distance=distance, per_unit=measured.per_unit,
+    )  # fmt: skip
+
+
+def _estimate(criterion: Estimate, measured: Measured, court: Court) -> Clause:
+    assert not isinstance(measured, Unknown | Steps)
+    values = measured.values if isinstance(measured, Units) else {"": measured.value}
+    reasons: list[Reason] = []
+    distances: list[Fraction] = []
+    missing: list[Reason] = []
+    for unit, value in values.items():
+        name = f"{unit}: " if unit else ""
+        if criterion.limits:
+            unmet, distance = _bound_reasons(value, criterion.limits)
+            distances.append(distance)
+            reasons += [Reason(code=r.code, message=name + r.message) for r in unmet]
+    ends = (("lower", "above", criterion.lower_above), ("upper", "below", criterion.upper_below))
+    for end, op, bound in ends:
+        if bound is None:
+            continue
+        known = _ends(measured, end, criterion.level, values, court)
+        if isinstance(known, Reason):
+            missing.append(known)
+            continue
+        for unit, value in known.items():
+            unmet, distance = _bound_reasons(value, ((op, bound),))  # type: ignore[arg-type]
+            distances.append(distance)
+            name = f"{unit}: " if unit else ""
+            reasons += [Reason(code=r.code, message=f"{name}{end} bound: {r.message}") for r in unmet]
+    unknown = bool(missing) and not reasons
+    per_unit = measured.values if isinstance(measured, Units) else getattr(measured, "per_unit", {})
+    return _clause(
+        criterion, measured.endpoint, tuple(reasons) or tuple(missing), evidence=measured.evidence,
+        estimate=measured.value, distance=min(distances) if distances else None, per_unit=per_unit,
+        outcome="not_evaluable" if unknown else None,
+    )  # fmt: skip
+
+
+def _ends(
+    measured: Measured, end: str, level: Fraction, values: dict[str, Fraction], court: Court
+) -> dict[str, Fraction] | Reason:
+    """The wanted end of the interval of each unit, or of the least favourable unit where only that is known."""
+    if isinstance(measured, Paired):
+        found = court.interval(measured, level, "percentile")
+        return found if isinstance(found, Reason) else {"": found[1] if end == "lower" else found[2]}
+    if isinstance(measured, Units):
+        table = measured.lower if end == "lower" else measured.upper
+        if ("", level) in table:
+            return {"the least favourable unit": table["", level]}
+        if all((unit, level) in table for unit in values):
+            return {unit: table[unit, level] for unit in values}
+    name = getattr(measured, "endpoint", "")
+    return Reason(
+        code="no-reported-figure", message=f"no {end} bound at level {float(level):g} is known for {name}"
+    )
+
+
+def _chosen(criterion: AtEvery | AtMajority, measured: Units) -> dict[str, Fraction] | Reason:
+    if criterion.points is None:
+        return measured.values
+    absent = [point for point in criterion.points if point not in measured.values]
+    if absent:
+        return Reason(
+            code="rows-missing",
+            message=f"{measured.endpoint} has no value at {', '.join(absent)}; it has {', '.join(measured.values)}",
+        )
+    return {point: measured.values[point] for point in criterion.points}
+
+
+def _at_every(criterion: AtEvery, measured: Measured, court: Court) -> Clause:
+    assert isinstance(measured, Units)
+    values = _chosen(criterion, measured)
+    if isinstance(values, Reason):
+        return _clause(
+            criterion,
+            measured.endpoint,
+            (values,),
+            evidence=measured.evidence,
+            estimate=None,
+            outcome="not_evaluable",
+        )
+    return _every(criterion, criterion.bounds, values, measured, criterion.over or "point")
+
+
+def _at_majority(criterion: AtMajority, measured: Measured, court: Court) -> Clause:
+    assert isinstance(measured, Units)
+    values = _chosen(criterion, measured)
+    if isinstance(values, Reason):
+        return _clause(
+            criterion,
+            measured.endpoint,
+            (values,),
+            evidence=measured.evidence,
+            estimate=None,
+            outcome="not_evaluable",
+        )
+    held = sum(all(meets(op, value, bound) for op, bound in criterion.bounds) for value in values.values())
+    reasons: tuple[Reason, ...] = ()
+    if 2 * held <= len(values):
+        reasons = (
+            Reason(code="bound-not-met", message=f"{held} of {len(values)} points, not more than half"),
+        )
+    return _clause(
+        criterion, measured.endpoint, reasons, evidence=measured.evidence, estimate=measured.value,
+        distance=Fraction(2 * held - len(values), 2), per_unit=values,
+    )  # fmt: skip
+
+
+def _invariant(criterion: Invariant, measured: Measured, court: Court) -> Clause:
+    assert isinstance(measured, Groups)
+    exceptions, example = {
+        "one_value": (measured.groups - measured.with_one, measured.first_with_several),
+        "several_values": (measured.with_one, measured.first_with_one),
+    }[criterion.each_group_has]
+    reasons: tuple[Reason, ...] = ()
+    if exceptions:
+        at = f", the first at {example}" if example else ""
+        reasons = (
+            Reason(code="bound-not-met", message=f"{exceptions} of {measured.groups} groups do not{at}"),
+        )
+    return _clause(
+        criterion, measured.endpoint, reasons, evidence=measured.evidence,
+        estimate=Fraction(measured.groups - exceptions, measured.groups),
+    )  # fmt: skip
+
+
+LEAVES: dict[type, Callable[..., Clause]] = {
+    Difference: _difference,
+    EverySeed: _every_seed,
+    IntervalEnd: _interval,
+    RateCriterion: _rate,
+    Estimate: _estimate,
+    AtEvery: _at_every,
+    AtMajority: _at_majority,
+    Invariant: _invariant,
+}

@@ -1,0 +1,159 @@
+"""Cell tables to contrasts, means and steps: whole numbers over one denominator, the axis weighted away. Pure."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from prereg_kit import cells
+from prereg_kit.cells import CellTable
+from prereg_kit.decision.measured import Measured, Paired, Reach, Scalar, Steps
+from prereg_kit.decision.request import AlongAxis, Request, arms_of
+from prereg_kit.errors import DecisionError, RegisterError
+from prereg_kit.plan.endpoint import Contrast, Mean, Over, StepsToThreshold
+
+_LARGEST = 1 << 62
+
+
+def _table(
+    request: Request, over: Over | None, value: str, *, arms: bool, axis: str | None = None
+) -> CellTable:
+    plan = request.effective.plan
+    counts = request.endpoint.register_ == "counts"
+    column, treatment, reference = arms_of(request)
+    table = cells.cell_table(
+        request.registers,
+        request.endpoint.register_,
+        where=request.where,
+        value=value,
+        value_kind=request.value_kind(value),
+        episodes="episodes" if counts else None,
+        arm=column if arms else None,
+        arms=(treatment, reference) if arms else (),
+        pairs=plan.resampling.pairs,
+        cluster=plan.resampling.clusters,
+        axis=axis if over is None else over.column,
+        axis_values=None if over is None else tuple(over.weights),
+        key=request.key,
+        policy=request.policy,
+    )
+    request.used[request.endpoint.register_] = table.rows_used
+    request.notes += [f"{request.name}: {note}" for note in table.notes]
+    return table
+
+
+def _weights(table: CellTable, over: Over | None) -> tuple[list[int], int]:
+    """Whole-number weights in the order of the table's axis, and the number that their sum stands for."""
+    if over is None:
+        return [1], 1
+    total = sum(over.weights.values())
+    parts = {point: weight / total for point, weight in over.weights.items()}
+    common = math.lcm(*(part.denominator for part in parts.values()))
+    return [int(parts[point] * common) for point in table.axis], common
+
+
+def _collapsed(
+    request: Request, over: Over | None, value: str, *, arms: bool
+) -> tuple[CellTable, np.ndarray, int]:
+    """Cell means [arm, seed, task] as whole numbers over one denominator, the axis weighted away."""
+    table = _table(request, over, value, arms=arms)
+    numerators, denominator = table.numerators()
+    if over is not None and arms:
+        request.along = AlongAxis(over.column, table.axis, table.arms, table.seeds, numerators, denominator)
+    weights, common = _weights(table, over)
+    largest = max(abs(int(numerators.max(initial=0))), abs(int(numerators.min(initial=0))))
+    numbers = numerators if largest * common * 2 < _LARGEST else numerators.astype(object)
+    weighted = sum(numbers[:, :, index] * weight for index, weight in enumerate(weights))
+    return table, np.asarray(weighted), denominator * common
+
+
+def contrast(request: Request, endpoint: Contrast) -> Measured:
+    """Treatment minus reference per seed pair and task, reduced to the smallest whole numbers.
+
+    Raises:
+        RegisterError: a defect of the rows.
+        DecisionError: differences that need more than 62 bits.
+    """
+    table, numbers, denominator = _collapsed(request, endpoint.over, endpoint.value, arms=True)
+    difference = numbers[0] - numbers[1]
+    shared = math.gcd(denominator, *(int(value) for value in np.unique(difference)))
+    reduced = difference // shared
+    if reduced.dtype == object and int(np.abs(reduced).max(initial=0)) * reduced.size >= _LARGEST:
+        raise DecisionError(
+            f"the differences of {request.name} need more than 62 bits",
+            next_step="Round the values in the register.",
+        )
+    return Paired(
+        request.name,
+        endpoint.unit,
+        table.seeds,
+        reduced.astype(np.int64),
+        denominator // shared,
+        table.has_tasks,
+    )
+
+
+def mean(request: Request, endpoint: Mean) -> Measured:
+    """The mean over runs and units of one selection.
+
+    Raises:
+        RegisterError: a defect of the rows.
+    """
+    table, numbers, denominator = _collapsed(request, endpoint.over, endpoint.value, arms=False)
+    tasks = numbers.shape[2]
+    per_seed = {
+        seed: Fraction(int(numbers[0, index].sum()), tasks * denominator)
+        for index, seed in enumerate(table.seeds)
+    }
+    value = sum(per_seed.values(), Fraction(0)) / len(per_seed)
+    return Scalar(request.name, endpoint.unit, value, "recomputed", per_seed)
+
+
+def steps_to_threshold(request: Request, endpoint: StepsToThreshold) -> Measured:
+    """Where each arm's curve first reaches the threshold, per seed; censored where it does not.
+
+    Raises:
+        RegisterError: a defect of the rows, or an axis that is no number.
+    """
+    over = None
+    if endpoint.steps is not None:
+        over = Over(column=endpoint.axis, weights=dict.fromkeys(endpoint.steps, Fraction(1)))
+    table = _table(request, over, endpoint.value, arms=True, axis=endpoint.axis)
+    numerators, denominator = table.numerators()
+    try:
+        steps = [Fraction(point) for point in table.axis]
+    except ValueError as error:
+        raise RegisterError(
+            f"{request.name} needs an axis of numbers",
+            expected=f"numbers in {endpoint.axis}",
+            found=list(table.axis),
+        ) from error
+    order = sorted(range(len(steps)), key=steps.__getitem__)
+    tasks = numerators.shape[3]
+    reached = [
+        {
+            seed: _reach(
+                [(steps[k], Fraction(int(numerators[arm, i, k].sum()), tasks * denominator)) for k in order],
+                endpoint.threshold,
+            )
+            for i, seed in enumerate(table.seeds)
+        }
+        for arm in (0, 1)
+    ]
+    return Steps(request.name, endpoint.unit, reached[0], reached[1])
+
+
+def _reach(curve: list[tuple[Fraction, Fraction]], threshold: Fraction) -> Reach:
+    """The first crossing, linear between evaluations; a curve that starts at the threshold reaches it at its start."""
+    horizon = curve[-1][0]
+    before: tuple[Fraction, Fraction] | None = None
+    for step, value in curve:
+        if value >= threshold:
+            if before is None:
+                return Reach(step, horizon)
+            start, low = before
+            return Reach(start + (step - start) * (threshold - low) / (value - low), horizon)
+        before = (step, value)
+    return Reach(None, horizon)

@@ -1,0 +1,129 @@
+"""Figures row by row: series over an axis, and figures that somebody published and nobody can recompute. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from prereg_kit import cells
+from prereg_kit.cells import Source
+from prereg_kit.decision.measured import Measured, Scalar, Units
+from prereg_kit.decision.request import Request
+from prereg_kit.errors import RegisterError
+from prereg_kit.plan.endpoint import Mean, Rate, Series
+from prereg_kit.plan.fields import decimal_text
+from prereg_kit.verdict import Evidence, Interval, Reason
+
+
+def _rows(request: Request, value: str, columns: tuple[str, ...]) -> tuple[cells.ValueRow, ...]:
+    rows = cells.value_rows(
+        request.registers, request.endpoint.register_, where=request.where, value=value, columns=columns,
+        key=request.key,
+    )  # fmt: skip
+    request.used[request.endpoint.register_] = len(rows)
+    return rows
+
+
+def series(request: Request, endpoint: Series) -> Measured:
+    """One exact value per point of the axis, recomputed from rows.
+
+    Raises:
+        RegisterError: two rows at one point, or a defect.
+    """
+    return _along(request, endpoint, _rows(request, endpoint.value, (endpoint.axis,)), "recomputed")
+
+
+def _along(
+    request: Request, endpoint: Series, rows: Sequence[cells.ValueRow], evidence: Evidence
+) -> Measured:
+    values: dict[str, Fraction] = {}
+    for row in rows:
+        point = row.key.get(endpoint.axis)
+        if point is None or point in values:
+            raise RegisterError(
+                f"{request.name} has {'a value without' if point is None else 'two values at one'} {endpoint.axis}",
+                expected=f"one row per {endpoint.axis}",
+                found=dict(row.key),
+                next_step="Narrow the endpoint's `where` until one row per point is left.",
+                code="mixed",
+            )
+        values[point] = row.value
+    if endpoint.relative_to is not None:
+        if endpoint.relative_to not in values:
+            return request.unknown(
+                "not_evaluable", "rows-missing", f"{request.name} has no {endpoint.relative_to}"
+            )
+        base = values.pop(endpoint.relative_to)
+        values = {point: value - base for point, value in values.items()}
+    if not values:
+        return request.unknown("not_evaluable", "rows-missing", f"{request.name} has no rows")
+    return Units(request.name, endpoint.unit, dict(sorted(values.items(), key=_natural)), evidence=evidence)
+
+
+def _natural(item: tuple[str, Fraction]) -> tuple[int, int, str]:
+    return (0, int(item[0]), "") if item[0].lstrip("-").isdigit() else (1, 0, item[0])
+
+
+def reported(request: Request) -> Measured:
+    """An endpoint that only published figures know: a series, or an estimate per unit with its interval ends.
+
+    Raises:
+        RegisterError: a defect of the register of figures.
+    """
+    endpoint = request.endpoint
+    try:
+        rows = _rows(request, "value", ("run_id", "level", "statistic"))
+    except RegisterError as error:
+        if error.code in ("absent-value", "no-rows-selected", "absent-kind"):
+            return request.unknown(
+                "not_evaluable", "no-reported-figure", f"no figure is reported for {request.name}"
+            )
+        raise
+    estimates = [row for row in rows if row.key["statistic"] == "estimate"]
+    if isinstance(endpoint, Series):
+        return _along(request, endpoint, estimates, "reported")
+    values = {row.key.get("run_id") or "reported": row.value for row in estimates}
+    if not values:
+        return request.unknown(
+            "not_evaluable", "no-reported-figure", f"no estimate is reported for {request.name}"
+        )
+    ends: dict[str, dict[tuple[str, Fraction], Fraction]] = {"lower": {}, "upper": {}}
+    for row in rows:
+        statistic, level = row.key["statistic"], row.key.get("level")
+        if statistic in ends and level is not None:
+            ends[statistic][row.key.get("run_id") or "", Fraction(level)] = row.value
+    if len(values) == 1 and "reported" in values and isinstance(endpoint, Rate | Mean):
+        return Scalar(request.name, endpoint.unit, values["reported"], "reported")
+    return Units(request.name, endpoint.unit, values, ends["lower"], ends["upper"], "reported")
+
+
+def reported_interval(
+    registers: Source, endpoint: str, level: Fraction, each: dict[str, str]
+) -> tuple[Interval, Fraction, Fraction] | Reason:
+    """A published interval of a contrast, or the reason why there is none at this level."""
+    where = {"endpoint": endpoint, **each}
+    try:
+        rows = cells.value_rows(
+            registers, "reported", where=where, value="value", columns=("level", "statistic")
+        )
+    except RegisterError as error:
+        if error.code not in ("absent-value", "no-rows-selected", "absent-kind"):
+            raise
+        rows = ()
+    ends = {
+        row.key["statistic"]: row.value
+        for row in rows
+        if row.key.get("level") is not None and Fraction(row.key["level"] or "0") == level
+    }
+    if "lower" not in ends or "upper" not in ends:
+        return Reason(
+            code="no-reported-figure",
+            message=f"no interval of level {decimal_text(level)} is reported for {endpoint}, "
+            "and counts have no tasks to resample",
+        )
+    lower, upper = ends["lower"], ends["upper"]
+    shown = Interval(
+        level=float(level), lower=float(lower), upper=float(upper), engine="reported",
+        scheme="as published", lower_exact=str(lower), upper_exact=str(upper), note="published, not recomputed",
+    )  # fmt: skip
+    return shown, lower, upper

@@ -1,0 +1,85 @@
+"""One endpoint to measure: the plan's words about it, resolved against this reading and this `for_each`. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from numpy.typing import NDArray
+
+from prereg_kit.cells import Policy, Source
+from prereg_kit.cells.source import ValueKind
+from prereg_kit.decision.measured import Unknown
+from prereg_kit.history import EffectivePlan
+from prereg_kit.plan.endpoint import Contrast, Selection, StepsToThreshold
+from prereg_kit.registers import RunRow
+from prereg_kit.verdict import Reason
+
+
+@dataclass(frozen=True, eq=False)
+class AlongAxis:
+    """Cell means before the axis is weighted away: numerators [arm, seed, axis, task] over one denominator."""
+
+    column: str
+    axis: tuple[str, ...]
+    arms: tuple[str, ...]
+    seeds: tuple[str, ...]
+    numerators: NDArray[Any]
+    denominator: int
+
+
+@dataclass
+class Request:
+    """One endpoint to measure; `used` and `notes` are filled on the way."""
+
+    effective: EffectivePlan
+    registers: Source
+    runs: Sequence[RunRow] | None
+    name: str
+    endpoint: Selection
+    each: dict[str, str]
+    used: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    along: AlongAxis | None = None
+
+    @property
+    def where(self) -> dict[str, tuple[str, ...]]:
+        """The endpoint's conditions with those of `for_each`; a reported register is searched by endpoint name."""
+        where = dict(self.endpoint.where)
+        if self.endpoint.register_ == "reported":
+            where.setdefault("endpoint", (self.name,))
+        return where | {column: (value,) for column, value in self.each.items() if column not in where}
+
+    @property
+    def key(self) -> tuple[str, ...] | None:
+        """The key columns that the plan gives this register, or None for the register's default."""
+        spec = self.effective.plan.registers.get(self.endpoint.register_)
+        return None if spec is None else spec.key
+
+    @property
+    def policy(self) -> Policy:
+        """How the plan says defects are treated."""
+        spec = self.effective.plan.registers.get(self.endpoint.register_)
+        unequal = self.endpoint.unequal if isinstance(self.endpoint, Contrast) else "refuse"
+        return Policy(repeats="refuse" if spec is None else spec.repeats, unequal=unequal)
+
+    def value_kind(self, column: str) -> ValueKind:
+        """A proportion is a mean of true and false; every other unit is a mean of numbers."""
+        return (
+            "boolean"
+            if self.endpoint.unit == "proportion" and self.endpoint.register_ != "counts"
+            else "number"
+        )
+
+    def unknown(self, outcome: str, code: str, message: str) -> Unknown:
+        """Nothing to judge, and why."""
+        return Unknown(self.name, outcome, (Reason(code=code, message=message),))  # type: ignore[arg-type]
+
+
+def arms_of(request: Request) -> tuple[str, str, str]:
+    """(column of arms, treatment, reference): the endpoint's own, or the plan's."""
+    endpoint = request.endpoint
+    own = endpoint.arms if isinstance(endpoint, Contrast | StepsToThreshold) else None
+    arms = own or request.effective.plan.arms
+    return arms.column, arms.treatment, arms.reference
