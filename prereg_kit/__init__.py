@@ -7,7 +7,7 @@ pandas, no torch and no plotting.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 __version__ = "0.1.0"
 

@@ -6,7 +6,6 @@ Floor 3: the plan comes through `plan_archive`, rows through `register_file`, th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from prereg_kit import decision, plan_archive
@@ -21,9 +20,7 @@ from prereg_kit.verdict import RegisterRef, Verdicts
 FILES = ("verdicts.json", "curves.json")
 
 
-def decide_files(
-    registers: Sequence[Path], *, plan: Path | None = None, root: Path | None = None
-) -> Decided:
+def decide_files(registers: Sequence[Path], *, plan: Path | None = None, root: Path | None = None) -> Decided:
     """Decide a plan on registers on disk.
 
     Args:
@@ -50,7 +47,9 @@ def decide_files(
                 next_step="Name the plan with --plan FILE.",
                 code="no-plan",
             )
-        loaded = plan_archive.named_by(set(found.plan_digests), root or plan_archive.find_root(registers[0].parent))
+        loaded = plan_archive.named_by(
+            set(found.plan_digests), root or plan_archive.find_root(registers[0].parent)
+        )
         rows = open_register(registers, plan_digest=loaded.effective.digest)
     return decide_loaded(loaded, rows)
 

@@ -42,13 +42,17 @@ def table_share(outcomes: NDArray[np.int64]) -> Fraction | None:
     schedules, samples = outcomes.shape
     if schedules < 2 or samples < 2:
         raise DecisionError(
-            "a luck table too small to tell schedules from samples", expected="at least 2 x 2", found=outcomes.shape
+            "a luck table too small to tell schedules from samples",
+            expected="at least 2 x 2",
+            found=outcomes.shape,
         )
     rows = [[int(value) for value in row] for row in outcomes]
     sums = [sum(row) for row in rows]
     total = sum(sums)
     squares = sum(value * value for row in rows for value in row)
-    between = Fraction(sum(value * value for value in sums), samples) - Fraction(total * total, schedules * samples)
+    between = Fraction(sum(value * value for value in sums), samples) - Fraction(
+        total * total, schedules * samples
+    )
     within = squares - Fraction(sum(value * value for value in sums), samples)
     ms_between, ms_within = between / (schedules - 1), within / (schedules * (samples - 1))
     environment = max(Fraction(0), (ms_between - ms_within) / samples)
@@ -68,8 +72,10 @@ def luck_share(tables: Mapping[str, NDArray[np.int64]]) -> LuckShare:
     return LuckShare(value, known, len(shares) - len(known))
 
 
-def lower_and_upper(share: LuckShare, level: Fraction, resamples: int, key: StreamKey) -> tuple[Fraction, Fraction]:
-    """Percentile interval of the mean share with units resampled; a bound above 0 proves nothing (see docs/statistics.md).
+def lower_and_upper(
+    share: LuckShare, level: Fraction, resamples: int, key: StreamKey
+) -> tuple[Fraction, Fraction]:
+    """Percentile interval of the mean share, units resampled; a bound above 0 proves nothing (docs/statistics.md).
 
     Raises:
         DecisionError: no unit with a defined share.

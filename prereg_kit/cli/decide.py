@@ -17,11 +17,17 @@ import click
     help="The index runs.parquet, a rows file (Parquet or CSV), or a folder; repeatable.",
 )
 @click.argument("more", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--plan", type=click.Path(path_type=Path), help="A plan file or frozen folder; default: the one named.")
+@click.option(
+    "--plan", type=click.Path(path_type=Path), help="A plan file or frozen folder; default: the one named."
+)
 @click.option("--root", type=click.Path(path_type=Path), help="The repository with frozen/ and amendments/.")
 @click.option("--json", "as_json", is_flag=True, help="Print prereg.verdicts/1 instead of tables.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write verdicts.json and curves.json to this folder.")
-@click.option("--exit-code", is_flag=True, help="Exit 1 if a hypothesis fails or is void, 3 if one is undecided.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Write verdicts.json and curves.json to this folder."
+)
+@click.option(
+    "--exit-code", is_flag=True, help="Exit 1 if a hypothesis fails or is void, 3 if one is undecided."
+)
 def command(
     registers: tuple[Path, ...],
     more: tuple[Path, ...],

@@ -19,7 +19,7 @@ class LazyGroup(click.Group):
         verbs: verb -> (module that defines `command`, one-line help).
     """
 
-    def __init__(self, *args: Any, verbs: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, verbs: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:  # noqa: ANN401
         super().__init__(*args, **kwargs)
         self._verbs = dict(verbs)
 

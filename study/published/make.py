@@ -32,7 +32,14 @@ def count_rows() -> Iterator[Row]:
         if run.arm in ("paired", "independent"):
             shared = tables.GROUPS_PER_RUN if run.arm == "paired" else 0
             yield _row(
-                run, 100, "train", run.noise, "groups_with_one_schedule", shared, tables.GROUPS_PER_RUN, "Section 6.1"
+                run,
+                100,
+                "train",
+                run.noise,
+                "groups_with_one_schedule",
+                shared,
+                tables.GROUPS_PER_RUN,
+                "Section 6.1",
             )
     yield from _finals(tables.UNCOUNTED, tables.UNCOUNTED_FINALS, "Table 11")
 
@@ -44,8 +51,15 @@ def _finals(run: PublishedRun, printed: str, source: str) -> Iterator[Row]:
         yield _row(run, 100, "test", regime, "true_success", successes, episodes, source)
 
 
-def _row(  # noqa: PLR0917 - a row has as many columns
-    run: PublishedRun, step: int, split: str, regime: str, quantity: str, successes: int, episodes: int, source: str
+def _row(
+    run: PublishedRun,
+    step: int,
+    split: str,
+    regime: str,
+    quantity: str,
+    successes: int,
+    episodes: int,
+    source: str,
 ) -> Row:
     return {
         "run_id": run.run_id, "condition": run.condition, "arm": run.arm, "seed": run.seed, "step": step,
@@ -70,7 +84,9 @@ def reported_rows() -> Iterator[Row]:
         level="0.95", condition="C2", axis="0",
     )  # fmt: skip
     for environment, share in tables.LUCK_BY_ENVIRONMENT.items():
-        yield _figure(f"zero_shot_luck_{environment}", "estimate", share, "Table 6, P12", condition=environment)
+        yield _figure(
+            f"zero_shot_luck_{environment}", "estimate", share, "Table 6, P12", condition=environment
+        )
     for trajectory, checkpoint, l_over_r, outcome, transition, stratified in tables.PROBE:
         figures = {
             "l_over_r": l_over_r,
@@ -79,7 +95,9 @@ def reported_rows() -> Iterator[Row]:
             "transition_trace_ratio_stratified": stratified,
         }
         for endpoint, value in figures.items():
-            yield _figure(endpoint, "estimate", value, "Table 5", trajectory=trajectory, checkpoint=checkpoint)
+            yield _figure(
+                endpoint, "estimate", value, "Table 5", trajectory=trajectory, checkpoint=checkpoint
+            )
 
 
 def _figure(endpoint: str, statistic: str, value: str, source: str, **unit: Any) -> Row:  # noqa: ANN401
@@ -119,7 +137,9 @@ def write_registers(folder: Path, plan_digest: str) -> Iterator[str]:
     yield f"{index}: {len(runs)} runs"
 
 
-def _run(run: PublishedRun, plan_digest: str, siblings: tuple[Any, ...], exclusion: str | None = None) -> RunRow:
+def _run(
+    run: PublishedRun, plan_digest: str, siblings: tuple[Any, ...], exclusion: str | None = None
+) -> RunRow:
     torch = "2.11.0 (ROCm)" if run.accelerator == "MI300X" else "2.13.0"
     return RunRow(
         run_id=run.run_id, study=STUDY, plan_digest=plan_digest, condition=run.condition, arm=run.arm, seed=run.seed,
