@@ -101,6 +101,8 @@ def difference(found: bytes, recorded: str) -> str | None:
     Returns:
         For instance `line endings` or `Unicode normal form (NFC/NFD)`; None if no simple change explains it.
     """
+    if sha256_bytes(found) == recorded:
+        return None
     return next((name for name, data in _variants(found) if name and sha256_bytes(data) == recorded), None)
 
 
