@@ -258,6 +258,6 @@ def _unpadded(content: bytes) -> bool:
         if run == 0 and octet == 0x80:
             return False
         run = run + 1 if octet & 0x80 else 0
-        if run > 19:
+        if run > 18:
             return False
     return True
