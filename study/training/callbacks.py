@@ -2,43 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from transformers import TrainerCallback
 
 from study.config import RunConfig
 from study.registers import Log
-from study.training.evaluate import Evaluator, final_sets, periodic_sets, start_sets, success, training_regime
+from study.training.evaluate import Evaluator, final_sets, periodic_sets, start_sets, success
+from study.training.progress import Progress, Tell
 from study.training.rows import group_rows
 from study.training.trainer import Step
-
-
-@dataclass
-class Progress:
-    """What a person wants to see.
-
-    Attributes:
-        step: optimiser steps made.
-        steps: where this call stops.
-        reward: mean observed reward of the last batch.
-        success: mean true success of the last batch.
-        flat: share of groups without reward variance in the last batch.
-        evaluated: (step, success by set) of each evaluation.
-        note: what is going on.
-    """
-
-    step: int
-    steps: int
-    reward: float = 0.0
-    success: float = 0.0
-    flat: float = 0.0
-    evaluated: list[tuple[int, dict[str, float]]] = field(default_factory=list)
-    note: str = ""
-
-
-Tell = Callable[[Progress], None]
 
 
 class Recorder:
@@ -139,8 +112,3 @@ class StopAt(TrainerCallback):  # type: ignore[misc]
         if state.global_step >= self._step:
             control.should_save = True
             control.should_training_stop = True
-
-
-def headline(run: RunConfig, shown: dict[str, float]) -> float | None:
-    """The figure to watch: validation success at the noise of training."""
-    return shown.get(f"validation {training_regime(run.condition)}")

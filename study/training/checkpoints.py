@@ -41,6 +41,7 @@ def seal(written: Path, target: Path, step: int, config_digest: str) -> None:
     """
     for name in _DROPPED:
         (written / name).unlink(missing_ok=True)
+    _settle(written / "adapter_config.json")
     files = {
         path.relative_to(written).as_posix(): sha256_file(path)
         for path in sorted(written.rglob("*"))
@@ -59,6 +60,16 @@ def seal(written: Path, target: Path, step: int, config_digest: str) -> None:
         target.rename(target.with_name(f"incomplete-{target.name}-{secrets.token_hex(4)}"))
     written.rename(target)
     sync_folder(target.parent)
+
+
+def _settle(config: Path) -> None:
+    """PEFT writes its set of target modules in the order of salted hashes; sort it."""
+    if config.exists():
+        value = json.loads(config.read_bytes())
+        modules = value.get("target_modules")
+        if isinstance(modules, list):
+            value["target_modules"] = sorted(modules)
+        config.write_bytes(readable_json(value))
 
 
 def read_record(folder: Path) -> dict[str, object] | None:

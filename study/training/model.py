@@ -71,6 +71,12 @@ def published_shape() -> Any:
     )
 
 
+def parameter_count(config: Any) -> int:
+    """Parameters of a text model, counted on the meta device without allocating any."""
+    with torch.device("meta"):
+        return sum(p.numel() for p in Qwen3_5ForCausalLM(config).parameters())
+
+
 def lora_config(lora: Lora) -> LoraConfig:
     """LoRA on every linear layer of the language model except the output head (PEFT's `all-linear`)."""
     return LoraConfig(

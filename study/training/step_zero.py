@@ -134,16 +134,26 @@ def build(run: RunConfig, store: Path, told: Told | None = None) -> Path:
     return target
 
 
+def load_record(folder: Path) -> dict[str, Any]:
+    """step_zero.json.
+
+    Raises:
+        StudyError: there is none.
+    """
+    try:
+        record: dict[str, Any] = json.loads((folder / "step_zero.json").read_bytes())
+    except (OSError, ValueError) as error:
+        raise StudyError("no step-0 checkpoint here", where=Where(file=str(folder))) from error
+    return record
+
+
 def load(run: RunConfig, folder: Path) -> StepZero:
     """Load a step-0 checkpoint for training.
 
     Raises:
         StudyError: it is damaged, belongs to another config, or to another vocabulary than this code's.
     """
-    try:
-        record = json.loads((folder / "step_zero.json").read_bytes())
-    except (OSError, ValueError) as error:
-        raise StudyError("no step-0 checkpoint here", where=Where(file=str(folder))) from error
+    record = load_record(folder)
     wire = small_wire(run)
     profile = profile_named(run.tier.world.profile)
     expected = {
@@ -169,7 +179,7 @@ def load(run: RunConfig, folder: Path) -> StepZero:
     if surplus or set(missing) - {"lm_head.weight"}:
         raise StudyError("the step-0 weights do not fit the policy", found=(missing, surplus))
     base.tie_weights()
-    adapted = models.adapt(base, run.tier.lora, run.seed)
+    adapted = models.adapt(base, run.tier.lora, run.seed, adapter_seed=run.tier.traps.adapter_seed)
     if (
         run.tier.traps.adapter_seed == "clean"
     ):  # under `paper` each process keeps the adapters that it drew itself

@@ -19,11 +19,12 @@ from study.config import RunConfig, SmallPolicy
 from study.errors import ConfigError
 from study.registers import Log
 from study.training import checkpoints, delta_rule, step_zero
-from study.training.callbacks import Evaluations, Progress, Recorder, StopAt, Tell
+from study.training.callbacks import Evaluations, Recorder, StopAt
 from study.training.dataset import Tasks, dataset
 from study.training.environment import environment_class, observed_rewards, session_of
 from study.training.evaluate import Evaluator
 from study.training.lockstep_player import LockstepPlayer
+from study.training.progress import Progress, Tell
 from study.training.rollout import Limits, Rollout
 from study.training.settings import trl_config
 from study.training.trainer import PairedTrainer

@@ -1,0 +1,241 @@
+"""run.json: what one run is and what became of it; and its registers, written from the merged attempts.
+
+run.json and runs.parquet hold times and attempts; groups.parquet and episodes.parquet hold neither, so two runs of
+one config write equal bytes, whatever was killed and resumed on the way.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from prereg_kit.digest import readable_json
+from prereg_kit.durable import sync_folder, write_bytes
+from prereg_kit.errors import ArchiveError, Where
+from prereg_kit.register_file import add_run, sibling_of, write_register, write_runs
+from prereg_kit.registers import RunRow, RunStatus
+from study.config import RunConfig
+from study.config_file import parse_run
+from study.errors import ConfigError, StudyError
+from study.provenance import Binding, now
+from study.registers import KINDS, Kind, merged
+
+FORMAT = "study.record/1"
+_STATUS: dict[str, RunStatus] = {"completed": "completed", "stopped": "running", "running": "running"}
+UNBOUND = "0" * 64
+"""The plan digest of a run that no frozen plan binds."""
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """run.json of a run's folder.
+
+    Raises:
+        ConfigError: there is none, or it is not ours.
+    """
+    path = folder / "run.json"
+    try:
+        record = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise ConfigError("no run lies here", where=Where(file=str(path)), expected=FORMAT) from error
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise ConfigError("not a run's record", where=Where(file=str(path)), expected=FORMAT)
+    return record
+
+
+def config_of(record: Mapping[str, Any], path: str = "run.json") -> RunConfig:
+    """The resolved config that a record carries.
+
+    Raises:
+        ConfigError: not a config, or not the one whose digest stands beside it.
+    """
+    run = parse_run(json.dumps(record["config"]).encode(), path)
+    if run.digest != record["config_digest"]:
+        raise ConfigError(
+            "the record's config is not the one of its digest",
+            where=Where(file=path, field="config"),
+            expected=record["config_digest"],
+            found=run.digest,
+        )
+    return run
+
+
+def begin(
+    folder: Path,
+    run: RunConfig,
+    *,
+    binding: Binding | None,
+    study: str,
+    resume: bool,
+    facts: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Open a run's folder for one more attempt.
+
+    Args:
+        folder: made if it does not exist.
+        run: the resolved config.
+        binding: the frozen plan that binds it, None if exploratory.
+        study: the study's name in the index.
+        resume: continue a run that lies there already.
+        facts: versions, code, device and so on, recorded with the attempt.
+
+    Raises:
+        ArchiveError: a run lies there and `resume` is false; nothing is touched.
+        StudyError: the run that lies there has another config or another binding.
+    """
+    path = folder / "run.json"
+    attempt = {"attempt": 1, "started_at": now(), "finished_at": None, "status": "running", **facts}
+    if not path.exists():
+        if folder.exists() and any(folder.iterdir()):
+            raise ArchiveError(
+                "the folder is not empty and holds no run",
+                where=Where(file=str(folder)),
+                next_step="Choose another folder.",
+                code="exists",
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        record = {
+            "format": FORMAT,
+            "run_id": run.run_id,
+            "study": study,
+            "config_digest": run.digest,
+            "exploratory": binding is None,
+            "bound_by": None
+            if binding is None
+            else {"plan": binding.plan, "sha256": binding.plan_digest, "material": binding.material},
+            "config": run.model_dump(mode="json"),
+            "attempts": [attempt],
+            "done": None,
+        }
+        write_bytes(path, readable_json(record))
+        return record
+    if not resume:
+        raise ArchiveError(
+            "a run lies here already",
+            where=Where(file=str(path)),
+            next_step="Pass --resume to continue it, or choose another folder.",
+            code="exists",
+        )
+    record = read(folder)
+    if record["config_digest"] != run.digest or record["exploratory"] != (binding is None):
+        raise StudyError(
+            "the run that lies here is another one",
+            where=Where(file=str(path)),
+            expected=f"config {record['config_digest']}, exploratory {record['exploratory']}",
+            found=f"config {run.digest}, exploratory {binding is None}",
+        )
+    for earlier in record["attempts"]:
+        if earlier["status"] == "running":  # it can no longer be: this process holds the folder's lock
+            earlier["status"] = "failed"
+    record["attempts"].append({**attempt, "attempt": len(record["attempts"]) + 1})
+    write_bytes(path, readable_json(record), replace=True)
+    return record
+
+
+def update(folder: Path, record: dict[str, Any], **values: Any) -> None:  # noqa: ANN401
+    """Change fields of the attempt in progress and rewrite run.json in one step."""
+    record["attempts"][-1].update(values)
+    write_bytes(folder / "run.json", readable_json(record), replace=True)
+
+
+def end(folder: Path, record: dict[str, Any], status: str, done: int, **values: Any) -> None:  # noqa: ANN401
+    """Close the attempt in progress.
+
+    Args:
+        folder: the run's folder.
+        record: from `begin`.
+        status: completed, stopped (where it was told to), interrupted or failed.
+        done: optimiser steps made.
+        **values: further figures of the attempt.
+    """
+    record["done"] = done
+    update(folder, record, status=status, finished_at=now(), steps_done=done, **values)
+
+
+def write_registers(folder: Path) -> dict[Kind, Path]:
+    """groups.parquet and episodes.parquet from the attempts that count, replacing earlier ones in one step each.
+
+    Raises:
+        RegisterError: a damaged log, or a lineage with a gap.
+    """
+    written: dict[Kind, Path] = {}
+    for kind in KINDS:
+        rows = merged(folder, kind)
+        if not rows:
+            continue
+        part = folder / f".{kind}.{secrets.token_hex(4)}.partial"
+        write_register(part, kind, columns(rows))
+        target = folder / f"{kind}.parquet"
+        part.replace(target)
+        written[kind] = target
+    sync_folder(folder)
+    return written
+
+
+def columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Rows of one kind as columns; a column of nothing but None is left out."""
+    table = {name: [row.get(name) for row in rows] for name in rows[0]}
+    return {name: values for name, values in table.items() if any(value is not None for value in values)}
+
+
+def run_rows(folder: Path, index: Path, record: Mapping[str, Any]) -> list[RunRow]:
+    """The run's attempts as rows of an index; the registers, merged over all attempts, belong to the last.
+
+    A run that was only stopped counts as still running: its rows decide nothing until it reaches its last step.
+
+    Args:
+        folder: the run's folder, at or below the index's.
+        index: path of the index.
+        record: run.json.
+    """
+    run = config_of(record)
+    bound = record["bound_by"]
+    registers = tuple(
+        sibling_of(index, kind, folder / f"{kind}.parquet")
+        for kind in KINDS
+        if (folder / f"{kind}.parquet").exists()
+    )
+    rows = []
+    for attempt in record["attempts"]:
+        last = attempt is record["attempts"][-1]
+        rows.append(
+            RunRow(
+                run_id=record["run_id"],
+                study=record["study"],
+                plan_digest=UNBOUND if bound is None else bound["sha256"],
+                condition=run.condition,
+                arm=run.arm,
+                seed=run.seed,
+                attempt=attempt["attempt"],
+                status=_STATUS.get(attempt["status"], "failed") if last else "failed",
+                started_at=attempt["started_at"],
+                finished_at=attempt["finished_at"],
+                accelerator=attempt.get("device"),
+                code_commit=(attempt.get("code") or {}).get("commit"),
+                config_digest=record["config_digest"],
+                stack=", ".join(f"{k} {v}" for k, v in (attempt.get("versions") or {}).items() if v),
+                registers=registers if last else (),
+            )
+        )
+    return rows
+
+
+def write_index(folder: Path, record: Mapping[str, Any]) -> Path:
+    """DIR/runs.parquet, which names the run's own registers and nothing else."""
+    target = folder / "runs.parquet"
+    part = folder / f".runs.{secrets.token_hex(4)}.partial"
+    write_runs(part, run_rows(folder, target, record))
+    part.replace(target)
+    sync_folder(folder)
+    return target
+
+
+def add_to_index(folder: Path, index: Path, record: Mapping[str, Any]) -> bool:
+    """Add a completed run to an index that several runs share; False, and nothing done, if it is not completed."""
+    if record["attempts"][-1]["status"] != "completed":
+        return False
+    for row in run_rows(folder, index, record):
+        add_run(index, row)
+    return True
