@@ -154,3 +154,37 @@ def test_the_map_refuses_points_without_contrast():
             alignment.Policy(*bad)
     with pytest.raises(TheoryError, match="tie"):
         alignment.ratios(alignment.Policy(8, 0.5, 0.5), 0.0)
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.77])
+def test_orthogonal_scores_have_a_ratio_of_one_minus_the_success_rate(p):
+    """L/R = E k(G-k) / E k(G-1) = 1 - p, for any group size."""
+    for size in (2, 8, 32):
+        assert alignment.ratios(alignment.Policy(size, p, 0.0), 0.1).mask == pytest.approx(1 - p, rel=1e-12)
+
+
+@pytest.mark.parametrize("rule", [MeanCentred(), Standardised()], ids=str)
+def test_a_point_of_the_map_by_pooling_actual_groups(rule):
+    """Masks and between-group part from scores: the e_i are fresh in every group, so only u survives the mean."""
+    import numpy as np
+
+    from study.theory import geometry
+    from study.theory.closed_forms import flip_moments
+    from study.theory.designs import binomial
+
+    policy = alignment.Policy(5, 0.6, 0.3)
+    law, values = binomial(5, 0.6), {}
+    for design in (Paired(), Independent()):
+        mask = within = along = 0.0
+        for k in range(6):
+            outcome = np.array([1.0] * k + [0.0] * (5 - k))
+            scores = policy.scores(outcome)
+            moments = flip_moments(geometry.of_scores(scores, outcome), 0.2, design, rule)
+            clean = (outcome - outcome.mean()) @ scores / 5
+            mask += law[k] * moments.trace
+            within += law[k] * moments.mean_square
+            along += law[k] * moments.length * clean[0]
+        values[design.name] = (mask, mask + within - along**2)
+    found = alignment.ratios(policy, 0.2, rule)
+    assert found.mask == pytest.approx(values["paired"][0] / values["independent"][0], rel=1e-12)
+    assert found.total == pytest.approx(values["paired"][1] / values["independent"][1], rel=1e-12)

@@ -10,7 +10,7 @@ from study.theory import enumeration, equation5, geometry
 from study.theory.advantages import MeanCentred, Standardised
 from study.theory.closed_forms import flip_moments
 from study.theory.designs import Independent, Paired
-from study.theory.equation5 import Sides
+from study.theory.equation5 import Sides, Traces
 from study.theory.geometry import Geometry
 
 
@@ -51,10 +51,10 @@ def test_the_condition_is_the_sign_of_the_average_product_of_two_successes(rando
 def test_both_traces_and_the_papers_arithmetic_of_reductions():
     """A mask share of .29 with L/R = .27 is a reduction of 21 %, .37 with .19 is 30 % (Section 6.4 and 6.5)."""
     for share, ratio, printed in ((0.29, 0.27, 0.21), (0.37, 0.19, 0.30)):
-        q, right = 0.1, 1.0
-        between = q * (1 - q) * right * (1 / share - 1)
-        independent, paired = q * (1 - q) * right + between, q * (1 - q) * ratio * right + between
-        assert 1 - paired / independent == pytest.approx(share * (1 - ratio), rel=1e-12)
+        right, between = 1.0, 1 / share - 1
+        traces = Traces(independent=right + between, paired=ratio * right + between, between=between)
+        assert traces.mask_share == pytest.approx(share, rel=1e-12)
+        assert 1 - traces.ratio == pytest.approx(traces.mask_share * (1 - ratio), rel=1e-12)
         assert round(share * (1 - ratio), 2) == printed
 
 

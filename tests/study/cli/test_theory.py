@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import hashlib
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from prereg_kit.errors import ArchiveError, PreregError
+from study.cli.theory import command
+
+pytest.importorskip("matplotlib")
+MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+def test_siblings_in_each_format_and_the_same_bytes_again(tmp_path, kind):
+    first, second = tmp_path / f"a.{kind}", tmp_path / f"b.{kind}"
+    result = CliRunner().invoke(command, ["siblings", "--out", str(first), "--json"])
+    assert result.exit_code == 0
+    value = json.loads(result.stdout)
+    assert value["format"] == "study.theory.siblings/1"
+    assert value["sha256"] == hashlib.sha256(first.read_bytes()).hexdigest()
+    assert value["equal_draws"] == value["common_keys"]["shared"] > 0
+    assert first.read_bytes().startswith(MAGIC[kind])
+    assert CliRunner().invoke(command, ["siblings", "--out", str(second)]).exit_code == 0
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_the_map_is_written_with_its_boundary(tmp_path):
+    out = tmp_path / "map.png"
+    result = CliRunner().invoke(command, ["map", "--out", str(out), "--json"])
+    value = json.loads(result.stdout)
+    assert value["format"] == "study.theory.map/1"
+    assert {row["success_rate"]: row["alignment"] for row in value["boundary"]}[0.5] == pytest.approx(0.16)
+    assert out.read_bytes().startswith(MAGIC["png"])
+
+
+def test_the_path_goes_to_stdout_and_the_words_to_stderr(tmp_path):
+    out = tmp_path / "s.svg"
+    result = CliRunner().invoke(command, ["siblings", "--out", str(out)])
+    assert result.stdout == f"{out}\n"
+    assert "common keys met the same draw" in result.stderr
+
+
+def test_an_existing_file_is_never_overwritten(tmp_path):
+    out = tmp_path / "s.svg"
+    out.write_text("mine")
+    result = CliRunner().invoke(command, ["siblings", "--out", str(out)])
+    assert isinstance(result.exception, ArchiveError)
+    assert out.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["map", "--out", "x.gif"],
+        ["map", "--out", "no-such-folder/x.png"],
+        ["map", "--out", "x.png", "--flip-rate", "1"],
+        ["map", "--out", "x.png", "--group-size", "1"],
+    ],
+)
+def test_bad_arguments_leave_nothing_behind(tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(command, arguments)
+    assert isinstance(result.exception, PreregError)
+    assert result.exception.exit_code == 2
+    assert list(tmp_path.iterdir()) == []
