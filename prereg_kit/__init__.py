@@ -11,9 +11,26 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_HOME: dict[str, str] = {}
+_HOME = {
+    "Plan": "prereg_kit.plan",
+    "Amendment": "prereg_kit.plan",
+    "Decided": "prereg_kit.decision",
+    "Verdicts": "prereg_kit.verdict",
+    "PreregError": "prereg_kit.errors",
+    "load_plan": "prereg_kit.api",
+    "decide": "prereg_kit.api",
+}
 
-__all__ = ["__version__"]
+__all__ = [
+    "Amendment",
+    "Decided",
+    "Plan",
+    "PreregError",
+    "Verdicts",
+    "__version__",
+    "decide",
+    "load_plan",
+]
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module attribute can be anything

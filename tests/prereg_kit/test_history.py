@@ -58,7 +58,10 @@ def test_amendments_apply_in_the_order_of_their_parents_whatever_order_they_come
         ("  - {op: add, field: hypotheses/H1/passes_if, value: x}\n", "exists already"),
         ("  - {op: replace, field: id, value: other}\n", "format, id and kind stay"),
         ("  - {op: remove, field: endpoints/success}\n", "not valid after amendment A1"),
-        ("  - {op: replace, field: hypotheses/H1/passes_if, value: {difference: {endpoint: x, above: 0}}}\n", "'x'"),
+        (
+            "  - {op: replace, field: hypotheses/H1/passes_if, value: {difference: {endpoint: x, above: 0}}}\n",
+            "'x'",
+        ),
         ("  - {op: remove, field: hypotheses/H1, value: x}\n", "no value with remove"),
         ("  - {op: rename, field: title, value: x}\n", "op"),
     ],

@@ -7,13 +7,13 @@ from itertools import product
 
 import numpy as np
 import pytest
+from pydantic import TypeAdapter
 
 from prereg_kit.decision.clauses import meets
 from prereg_kit.decision.judge import judge
 from prereg_kit.decision.measured import Groups, Measured, Paired, Scalar, Units, Unknown
 from prereg_kit.plan.criterion import Criterion
 from prereg_kit.verdict import Interval, Reason
-from pydantic import TypeAdapter
 
 CRITERION = TypeAdapter(Criterion)
 GONE = Unknown("gone", "not_run", (Reason(code="runs-not-run", message="no run"),))
@@ -21,7 +21,9 @@ BROKEN = Unknown("broken", "not_evaluable", (Reason(code="rows-missing", message
 
 
 def paired(*rows: list[int], denominator: int = 100, name: str = "e") -> Paired:
-    return Paired(name, "proportion", tuple(map(str, range(len(rows)))), np.array(rows, dtype=np.int64), denominator)
+    return Paired(
+        name, "proportion", tuple(map(str, range(len(rows)))), np.array(rows, dtype=np.int64), denominator
+    )
 
 
 class Court:
@@ -69,7 +71,9 @@ def test_comparisons_hold_at_below_and_above_the_bound(op: str, low: str, tie: s
 
 
 @pytest.mark.parametrize(("op", "low", "tie", "high"), COMPARISONS)
-@pytest.mark.parametrize("criterion", ["difference", "every_seed", "rate", "estimate", "at_every", "at_majority"])
+@pytest.mark.parametrize(
+    "criterion", ["difference", "every_seed", "rate", "estimate", "at_every", "at_majority"]
+)
 def test_each_criterion_compares_strictly_where_it_says_so(
     criterion: str, op: str, low: str, tie: str, high: str
 ) -> None:
@@ -106,7 +110,9 @@ def test_interval_ends_against_their_bound(bound: str, ends: tuple[F, F], expect
 
 
 def test_a_tie_at_a_strict_bound_says_that_it_is_a_tie() -> None:
-    clause = judge(CRITERION.validate_python({"difference": {"endpoint": "e", "above": 0}}), Court(e=paired([1, -1])))
+    clause = judge(
+        CRITERION.validate_python({"difference": {"endpoint": "e", "above": 0}}), Court(e=paired([1, -1]))
+    )
     assert [reason.code for reason in clause.reasons] == ["tie-at-strict-bound"]
 
 
@@ -134,13 +140,18 @@ def test_the_mean_may_pass_while_a_seed_is_zero() -> None:
     assert e.value == F(11, 300)
 
 
-@pytest.mark.parametrize(("value", "expected"), [("0.50", "pass"), ("0.64", "pass"), ("0.499", "fail"), ("0.641", "fail")])
+@pytest.mark.parametrize(
+    ("value", "expected"), [("0.50", "pass"), ("0.64", "pass"), ("0.499", "fail"), ("0.641", "fail")]
+)
 def test_within_includes_both_ends(value: str, expected: str) -> None:
     court = Court(e=Scalar("e", "proportion", F(value)))
     assert outcome({"rate": {"endpoint": "e", "within": "0.07", "of": "0.57"}}, court) == expected
 
 
-@pytest.mark.parametrize(("held", "points", "expected"), [(2, 3, "pass"), (2, 4, "fail"), (3, 4, "pass"), (1, 1, "pass"), (0, 1, "fail")])
+@pytest.mark.parametrize(
+    ("held", "points", "expected"),
+    [(2, 3, "pass"), (2, 4, "fail"), (3, 4, "pass"), (1, 1, "pass"), (0, 1, "fail")],
+)
 def test_a_majority_is_more_than_half(held: int, points: int, expected: str) -> None:
     units = Units("e", "ratio", {str(i): F(1, 2) if i < held else F(2) for i in range(points)})
     assert outcome({"at_majority": {"endpoint": "e", "below": 1}}, Court(e=units)) == expected
@@ -149,7 +160,10 @@ def test_a_majority_is_more_than_half(held: int, points: int, expected: str) -> 
 def test_a_named_point_that_is_missing_is_not_evaluable_and_never_false() -> None:
     units = Units("e", "ratio", {"0": F(2)})
     for criterion in ("at_every", "at_majority"):
-        assert outcome({criterion: {"endpoint": "e", "points": ["0", "20"], "below": 1}}, Court(e=units)) == "not_evaluable"
+        assert (
+            outcome({criterion: {"endpoint": "e", "points": ["0", "20"], "below": 1}}, Court(e=units))
+            == "not_evaluable"
+        )
 
 
 def test_named_points_leave_the_others_out() -> None:
@@ -175,7 +189,9 @@ def test_a_false_part_decides_an_estimate_even_where_its_bound_is_unknown() -> N
     assert outcome(rule, Court(e=Units("e", "share", {"a": F(1, 10)}))) == "fail"
 
 
-@pytest.mark.parametrize(("one", "one_value", "several"), [(4, "pass", "fail"), (0, "fail", "pass"), (3, "fail", "fail")])
+@pytest.mark.parametrize(
+    ("one", "one_value", "several"), [(4, "pass", "fail"), (0, "fail", "pass"), (3, "fail", "fail")]
+)
 def test_invariants_count_groups(one: int, one_value: str, several: str) -> None:
     court = Court(e=Groups("e", "groups", 4, one))
     assert outcome({"invariant": {"endpoint": "e", "each_group_has": "one_value"}}, court) == one_value
@@ -183,7 +199,10 @@ def test_invariants_count_groups(one: int, one_value: str, several: str) -> None
 
 
 TRUE, FALSE = {"holds": "P"}, {"holds": "F"}
-NOT_RUN, UNKNOWN = {"difference": {"endpoint": "gone", "above": 0}}, {"difference": {"endpoint": "broken", "above": 0}}
+NOT_RUN, UNKNOWN = (
+    {"difference": {"endpoint": "gone", "above": 0}},
+    {"difference": {"endpoint": "broken", "above": 0}},
+)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +225,9 @@ def test_logic_has_three_values(clauses: list[object], all_of: str, any_of: str)
         assert outcome({"any": order}, Court()) == any_of
 
 
-@pytest.mark.parametrize(("rule", "expected"), [(TRUE, "fail"), (FALSE, "pass"), (NOT_RUN, "not_run"), (UNKNOWN, "not_evaluable")])
+@pytest.mark.parametrize(
+    ("rule", "expected"), [(TRUE, "fail"), (FALSE, "pass"), (NOT_RUN, "not_run"), (UNKNOWN, "not_evaluable")]
+)
 def test_not_swaps_true_and_false_only(rule: object, expected: str) -> None:
     assert outcome({"not": rule}, Court()) == expected
 

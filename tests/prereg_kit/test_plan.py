@@ -33,7 +33,11 @@ def test_a_plan_cannot_be_changed() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("at_least: 0.03", "at_leest: 0.03", r"plan.yaml:9, field hypotheses.H1.passes_if.difference.at_leest: unknown"),
+        (
+            "at_least: 0.03",
+            "at_leest: 0.03",
+            r"plan.yaml:9, field hypotheses.H1.passes_if.difference.at_leest: unknown",
+        ),
         ("endpoint: success", "endpoint: sucess", r"plan.yaml:9.*'sucess'.*near it: success"),
         ("at_least: 0.03", "at_least: .inf", r"finite decimal.*found '.inf'"),
         ("at_least: 0.03", "at_least: nan", r"finite decimal"),
@@ -68,7 +72,10 @@ def test_hypotheses_must_not_refer_to_each_other_in_a_circle() -> None:
 
 
 def test_endpoints_must_not_be_combined_in_a_circle() -> None:
-    text = SMALL.replace("endpoints:\n", "endpoints:\n  a: {kind: gap, of: b, minus: success}\n  b: {kind: gap, of: a, minus: success}\n")
+    text = SMALL.replace(
+        "endpoints:\n",
+        "endpoints:\n  a: {kind: gap, of: b, minus: success}\n  b: {kind: gap, of: a, minus: success}\n",
+    )
     with pytest.raises(PlanError, match="circle"):
         read_plan(text.encode(), "plan.yaml")
 
@@ -113,7 +120,9 @@ def test_numbers_are_exact(value: object, number: Fraction) -> None:
     assert exact(value) == number
 
 
-@pytest.mark.parametrize("value", ["", "1/0", "inf", "nan", "0x10", "1_000", "1e9999", True, None, float("nan"), [1]])
+@pytest.mark.parametrize(
+    "value", ["", "1/0", "inf", "nan", "0x10", "1_000", "1e9999", True, None, float("nan"), [1]]
+)
 def test_what_is_no_finite_number_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match="number|decimal"):
         exact(value)

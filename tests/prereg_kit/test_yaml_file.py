@@ -21,7 +21,13 @@ def test_scalars_stay_the_text_in_the_file() -> None:
 
 
 def test_only_an_unquoted_null_is_null() -> None:
-    assert read('a: ~\nb: "~"\nc: null\nd: "null"\ne:\n') == {"a": None, "b": "~", "c": None, "d": "null", "e": None}
+    assert read('a: ~\nb: "~"\nc: null\nd: "null"\ne:\n') == {
+        "a": None,
+        "b": "~",
+        "c": None,
+        "d": "null",
+        "e": None,
+    }
 
 
 def test_plain_turns_true_and_false_into_booleans_and_nothing_else() -> None:
