@@ -6,6 +6,7 @@ Floor 3: the plan comes through `plan_archive`, rows through `register_file`, th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from prereg_kit import decision, plan_archive
@@ -70,18 +71,38 @@ def decide_loaded(loaded: LoadedPlan, rows: Registers) -> Decided:
             code="other-plan",
         )
     standing = Standing(
-        path=str(loaded.path),
+        path=_within(loaded.path, loaded.root),
         frozen=loaded.frozen,
         time=plan_archive.time_in_words(loaded),
         labels=plan_archive.labels(loaded),
     )
     files = [
-        RegisterRef(path=table.path, sha256=table.sha256, format=table.format, rows=table.rows)
+        RegisterRef(
+            path=_within(Path(table.path), loaded.root),
+            sha256=table.sha256,
+            format=table.format,
+            rows=table.rows,
+        )
         for table in rows.tables()
     ]
-    return decision.decide(
+    decided = decision.decide(
         loaded.effective, rows, runs=rows.runs, files=files, notes=rows.notes, standing=standing
     )
+    plan = decided.verdicts.plan
+    amendments = tuple(
+        ref.model_copy(update={"path": _within(Path(ref.path), loaded.root)}) if ref.path else ref
+        for ref in plan.amendments
+    )
+    named = plan.model_copy(update={"amendments": amendments})
+    return replace(decided, verdicts=decided.verdicts.model_copy(update={"plan": named}))
+
+
+def _within(path: Path, root: Path) -> str:
+    """`path` as seen from the repository, so that a published result names no folder of one machine."""
+    try:
+        return path.resolve().relative_to(root.resolve()).as_posix()
+    except ValueError:
+        return str(path)
 
 
 def refuse_existing(folder: Path) -> None:
