@@ -44,45 +44,61 @@ def type_of(arrow: pa.DataType) -> ColumnType | None:
     return None
 
 
-def codes_of(column: pa.Array, levels: Levels, file: str, name: str) -> Ints | int:
-    """Scan codes of a column; an int where all rows agree; -1 for a missing value."""
-    if pa.types.is_null(column.type):
-        return -1
-    if pa.types.is_dictionary(column.type):
-        return _constant(_recoded(column, levels, file, name))
-    if pa.types.is_integer(column.type):
-        fast = _integer_codes(column, levels)
-        if fast is not None:
-            return fast
-    if type_of(column.type) is None or pa.types.is_nested(column.type):
-        raise RegisterError(
-            "a column of this type can neither identify rows nor be compared",
-            where=Where(file=file, field=name),
-            expected="text, whole numbers, truth values or decimals",
-            found=str(column.type),
-            code="column-type",
-        )
-    return _constant(_recoded(column.dictionary_encode(), levels, file, name))
+class Coder:
+    """Scan codes of one column over many batches: levels in order of appearance, dictionaries read once.
 
+    Args:
+        levels: the column's labels; shared by all parts of a scan.
+        file: the file's name, for messages.
+        name: the column.
+    """
 
-def _constant(codes: Ints) -> Ints | int:
-    if len(codes) and int(codes.min()) == int(codes.max()):
-        return int(codes[0])
-    return codes
+    def __init__(self, levels: Levels, file: str, name: str) -> None:
+        self.levels = levels
+        self._file = file
+        self._name = name
+        self._dictionary: pa.Array | None = None
+        self._table: Ints = np.empty(0, dtype=np.int32)
 
+    def codes(self, column: pa.Array) -> Ints | int:
+        """The codes of a batch; an int where all rows agree; -1 for a missing value.
 
-def _recoded(column: pa.DictionaryArray, levels: Levels, file: str, name: str) -> Ints:
-    values = column.dictionary.to_pylist()
-    table = np.full(len(values) + 1, -1, dtype=np.int32)
-    used = range(len(values))
-    for code in used:
-        label = _label(values[code], file, name)
-        table[code] = -1 if label is None else levels.code(label)
-    indices = column.indices
-    if indices.null_count:
-        indices = pc.fill_null(indices, len(values))
-    found: Ints = table.take(indices.to_numpy(zero_copy_only=False))
-    return found
+        Raises:
+            RegisterError: `column-type`, for a type that can neither identify rows nor be compared.
+        """
+        if pa.types.is_null(column.type):
+            return -1
+        if pa.types.is_dictionary(column.type):
+            return self._recoded(column)
+        if pa.types.is_integer(column.type):
+            fast = _integer_codes(column, self.levels)
+            if fast is not None:
+                return fast
+        if type_of(column.type) is None or pa.types.is_nested(column.type):
+            raise RegisterError(
+                "a column of this type can neither identify rows nor be compared",
+                where=Where(file=self._file, field=self._name),
+                expected="text, whole numbers, truth values or decimals",
+                found=str(column.type),
+                code="column-type",
+            )
+        return self._recoded(column.dictionary_encode())
+
+    def _recoded(self, column: pa.DictionaryArray) -> Ints | int:
+        values = column.dictionary
+        if self._dictionary is None or not values.equals(self._dictionary):
+            labels = [_label(value, self._file, self._name) for value in values.to_pylist()]
+            codes = [-1 if label is None else self.levels.code(label) for label in labels]
+            self._dictionary, self._table = values, np.array([*codes, -1], dtype=np.int32)
+        indices = column.indices
+        if indices.null_count:
+            indices = pc.fill_null(indices, len(values))
+        elif len(values) == 1:
+            return int(self._table[0])
+        found: Ints = self._table.take(indices.to_numpy(zero_copy_only=False))
+        if len(found) and int(found.min()) == int(found.max()):
+            return int(found[0])
+        return found
 
 
 def _label(value: object, file: str, name: str) -> Label:
@@ -123,14 +139,14 @@ def _integer_codes(column: pa.Array, levels: Levels) -> Ints | int | None:
     return found
 
 
-def lists_of(column: pa.Array, levels: Levels, file: str, name: str) -> Lists:
+def lists_of(column: pa.Array, coder: Coder) -> Lists:
     """The entries of a list column as codes; a null list counts as empty."""
     if pa.types.is_fixed_size_list(column.type):
         column = column.cast(pa.list_(column.type.value_type))
     lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
     offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     flat = column.flatten()
-    codes = codes_of(flat, levels, file, name) if len(flat) else np.empty(0, dtype=np.int32)
+    codes = coder.codes(flat) if len(flat) else np.empty(0, dtype=np.int32)
     if isinstance(codes, int):
         codes = np.full(len(flat), codes, dtype=np.int32)
     return Lists(offsets, codes)

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from prereg_kit.cells.labels import text_of
-from prereg_kit.cells.source import Block, Ints, Levels, Lists, Mask, ValueKind
+from prereg_kit.cells.source import Block, Ints, Levels, Mask, ValueKind
 from prereg_kit.errors import RegisterError, Where
-from prereg_kit.register_file.arrays import codes_of, lists_of, values_of
+from prereg_kit.register_file.arrays import Coder, lists_of, values_of
 from prereg_kit.register_file.parts import Part
 from prereg_kit.registers import ColumnType, RunRow, role_of
 
@@ -149,29 +149,30 @@ class PartScan:
             if not part.counted:
                 return
         names = tuple(dict.fromkeys((*self._coded, *(("run_id",) if watched else ()))))
+        coders = {name: Coder(self.levels[name], part.file, name) for name in (*names, *self._lists)}
         first = 0
         for batch in part.batches((*names, *self._values, *self._lists), as_codes=(*names, *self._values)):
-            codes = {name: self._codes(part, batch, name) for name in names}
+            codes = {name: self._codes(part, batch, coders[name], name) for name in names}
             yield Block(
                 file=part.file,
                 first_row=first,
                 size=batch.num_rows,
                 codes=codes,
                 values={name: values_of(batch.column(name), kind) for name, kind in self._values.items()},
-                lists={name: self._list(part, batch, name) for name in self._lists},
+                lists={name: lists_of(batch.column(name), coders[name]) for name in self._lists},
                 raw=_raw(batch, part),
                 keep=self._of_counted_runs(part, codes) if watched else None,
             )
             first += batch.num_rows
 
-    def _codes(self, part: Part, batch: pa.RecordBatch, name: str) -> Ints | int:
+    def _codes(self, part: Part, batch: pa.RecordBatch, coder: Coder, name: str) -> Ints | int:
         levels = self.levels[name]
         if name in part.partition:
             value = part.partition[name]
             return -1 if value == "" else levels.code(value)
         if name not in part.schema.names:
             return levels.code(None)
-        codes = codes_of(batch.column(name), levels, part.file, name)
+        codes = coder.codes(batch.column(name))
         declared = part.format.column(name) if part.format else None
         if declared is not None and declared.nullable:
             if isinstance(codes, int):
@@ -179,9 +180,6 @@ class PartScan:
             if int(codes.min(initial=0)) < 0:
                 return np.where(codes < 0, levels.code(None), codes)
         return codes
-
-    def _list(self, part: Part, batch: pa.RecordBatch, name: str) -> Lists:
-        return lists_of(batch.column(name), self.levels[name], part.file, name)
 
     def _of_counted_runs(self, part: Part, codes: Mapping[str, Ints | int]) -> Mask | None:
         """Mask rows of runs that do not count; refuse rows of runs that the index does not name for this file."""
