@@ -28,7 +28,7 @@ _STACKED = 6
 
 
 def console() -> Console:
-    """stdout as rich sees it: no colour if it is not a terminal or NO_COLOR is set; COLUMNS sets the width."""
+    """Stdout as rich sees it: no colour if it is not a terminal or NO_COLOR is set; COLUMNS sets the width."""
     return Console(highlight=False, emoji=False, markup=False)
 
 
@@ -40,10 +40,14 @@ def _lines(parts: Iterable[str]) -> Text:
     return Text("\n").join(_text(part) for part in parts)
 
 
-def _table(*headings: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+def _table(out: Console, *headings: str, whole: Iterable[str] = ()) -> Table:
+    """A table whose columns named in `whole` keep their lines unbroken; the others give way."""
+    gap = 2 if out.width >= 130 else 1
+    table = Table(
+        box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, gap, 0, 0)
+    )
     for heading in headings:
-        table.add_column(heading, overflow="fold", vertical="top")
+        table.add_column(heading, overflow="fold", vertical="top", no_wrap=heading in whole)
     return table
 
 
@@ -61,7 +65,7 @@ def _outcome(row: Row | PredictionRow) -> Text:
 def _name(row: Row) -> Text:
     if row.primary:
         return _text(row.hypothesis + (" (primary)" if row.reading else ""), "bold")
-    return Text("  ") + _text(f"reading: {row.reading}")
+    return Text("·\u00a0") + _text(row.reading)
 
 
 def _seeds(row: Row) -> Text:
@@ -69,21 +73,22 @@ def _seeds(row: Row) -> Text:
     return _lines(pairs) if 0 < len(pairs) <= _STACKED else _text(row.seeds)
 
 
-def _outcomes(page: Page, wide: bool) -> Table:
-    if wide:
-        table = _table(
-            "Hypothesis", "Rule outcome", "Effect\nestablished", "Estimate", "Registered interval", "Per seed or run"
-        )
-        table.columns[3].no_wrap = True
-        for row in page.rows:
-            interval = row.interval.replace(" (", "\n(", 1)
-            cells = (_text(row.estimate), _lines(interval.split("\n")), _seeds(row))
-            table.add_row(_name(row), _outcome(row), _text(row.established), *cells)
-        return table
-    table = _table("Hypothesis", "Rule outcome", "Effect\nestablished", "Estimate, registered interval")
+def _outcomes(page: Page, out: Console) -> Table:
+    headings = ("Hypothesis or reading", "Rule outcome", "Effect\nestablished")
+    wide = out.width >= _WIDE
+    more = (
+        ("Estimate", "Registered interval", "Per seed or run")
+        if wide
+        else ("Estimate,\nregistered interval",)
+    )
+    table = _table(out, *headings, *more, whole=(*headings[1:], *more[:2]))
     for row in page.rows:
-        shown = [row.estimate] + ([row.interval] if row.interval != rounding.NOTHING else [])
-        table.add_row(_name(row), _outcome(row), _text(row.established), _lines(shown))
+        interval = row.interval.replace(" (", "\n(", 1).split("\n")
+        if wide:
+            cells = [_text(row.estimate), _lines(interval), _seeds(row)]
+        else:
+            cells = [_lines([row.estimate, *(interval if row.interval != rounding.NOTHING else [])])]
+        table.add_row(_name(row), _outcome(row), _text(row.established), *cells)
     return table
 
 
@@ -99,20 +104,32 @@ def _why(page: Page, out: Console) -> None:
 
 
 def _predictions(page: Page, out: Console) -> None:
-    table = _table("Prediction", "Confidence", "Outcome", "Brier", "Parts")
+    table = _table(
+        out,
+        "Prediction",
+        "Outcome",
+        "Stated",
+        "Brier",
+        "Parts",
+        whole=("Prediction", "Outcome", "Stated", "Brier"),
+    )
     for row in page.predictions:
         parts = [f"{line.mark} {line.words if part == 'expects' else part}" for part, line in row.parts]
+        brier = row.brier.removesuffix(" (reported)")  # the outcome beside it says so
+        name = Text("·\u00a0") + _text(row.reading) if row.reading else _text(row.prediction, "bold")
         table.add_row(
-            _text(row.name), _text(row.confidence), _outcome(row), _text(row.brier), _lines(parts or [rounding.NOTHING])
+            name, _outcome(row), _text(row.confidence), _text(brier), _lines(parts or [rounding.NOTHING])
         )
     out.print(table)
     out.print(_text(page.prediction_summary))
 
 
 def _gates(page: Page, out: Console) -> None:
-    table = _table("Gate", "Holds", "Condition", "Then")
+    table = _table(out, "Gate", "Holds", "Condition", "Then", whole=("Holds",))
     for gate in page.gates:
-        table.add_row(_text(gate.gate), _text(f"{gate.mark} {gate.holds}"), _text(gate.condition), _text(gate.then))
+        table.add_row(
+            _text(gate.gate), _text(f"{gate.mark} {gate.holds}"), _text(gate.condition), _text(gate.then)
+        )
     out.print(table)
 
 
@@ -129,13 +146,17 @@ def print_verdicts(verdicts: Verdicts, out: Console, *, title: str | None = None
     out.print(_text(page.title, "bold"))
     for banner in page.banners:
         out.print(_text(f"! {banner}", "bold yellow"))
-    out.print(_text(f"Plan {plan.id}, {'frozen' if plan.frozen else 'not frozen'}, time: {plan.time}"))
+    out.print(_text(f"Plan {plan.id}, {'frozen' if plan.frozen else 'not frozen'}"))
+    out.print(_text(f"Time: {plan.time}"))
     out.print(_text(f"SHA-256 {plan.digest}"))
     out.print()
-    out.print(_outcomes(page, out.width >= _WIDE))
+    out.print(_outcomes(page, out))
     out.print()
     _why(page, out)
-    for heading, rows, show in (("Predictions", page.predictions, _predictions), ("Gates", page.gates, _gates)):
+    for heading, rows, show in (
+        ("Predictions", page.predictions, _predictions),
+        ("Gates", page.gates, _gates),
+    ):
         if rows:
             out.print()
             out.print(Text(heading, style="bold underline"))
@@ -143,6 +164,10 @@ def print_verdicts(verdicts: Verdicts, out: Console, *, title: str | None = None
     out.print()
     if page.ledger_summary:
         out.print(_text(f"Runs: {page.ledger_summary}."))
-    out.print(_text("Effect established: the registered interval excludes zero. It stands beside the rule and is no part of it."))
+    out.print(
+        _text(
+            "Effect established: the registered interval excludes zero. It stands beside the rule and is no part of it."
+        )
+    )
     for note in (rounding.RULE, *verdicts.notes):
         out.print(_text(note))

@@ -30,19 +30,23 @@ MARKS: dict[Outcome, str] = {
     "pass": "✓", "fail": "✗", "inconclusive": "≈", "void": "∅", "not_run": "○", "not_evaluable": "?",
 }  # fmt: skip
 _SIGNED = frozenset({"difference", "every_seed", "interval"})
+_EACH = frozenset({"every_seed", "at_every", "at_majority", "invariant"})
 
 
 @dataclass(frozen=True)
 class ClauseLine:
-    """One criterion as printed; `children` are the clauses it is made of."""
+    """One criterion as printed; `children` are the clauses it is made of.
+
+    `found` is what was compared, where that is one number or one interval; otherwise `per_unit` holds it.
+    """
 
     words: str
+    criterion: str
     outcome: Outcome
     shown: str
     mark: str
-    estimate: str
+    found: str
     margin: str
-    interval: str
     per_unit: tuple[tuple[str, str], ...]
     reasons: tuple[str, ...]
     children: tuple[ClauseLine, ...]
@@ -76,6 +80,7 @@ class Row:
     unit: str
     signed: bool
     estimate: str
+    number: str
     exact: str
     interval: str
     interval_level: str
@@ -159,6 +164,15 @@ def _units(per: dict[str, Figure], unit: str | None, signed: bool) -> tuple[tupl
     return tuple((name, rounding.figure(number, unit, signed=signed)) for name, number in per.items())
 
 
+def _found(clause: Clause, unit: str | None, signed: bool) -> str:
+    """What a criterion compared: an interval, an estimate, or nothing where it compared many values."""
+    if clause.criterion in _EACH:
+        return rounding.NOTHING
+    if clause.interval is not None:
+        return rounding.interval(clause.interval, unit, signed=signed)
+    return rounding.figure(clause.estimate, unit, signed=signed)
+
+
 def clause_line(clause: Clause, endpoint: str | None, unit: str | None) -> ClauseLine:
     """A criterion as printed, with the criteria it is made of; `unit` holds for `endpoint` and no other one."""
     if clause.endpoint not in {None, endpoint}:
@@ -166,13 +180,16 @@ def clause_line(clause: Clause, endpoint: str | None, unit: str | None) -> Claus
     signed = clause.criterion in _SIGNED
     return ClauseLine(
         words=clause.words,
+        criterion=clause.criterion,
         outcome=clause.outcome,
         shown=shown(clause.outcome, clause.evidence),
         mark=MARKS[clause.outcome],
-        estimate=rounding.figure(clause.estimate, unit, signed=signed),
+        found=_found(clause, unit, signed),
         margin=rounding.figure(clause.distance, unit, signed=True),
-        interval=rounding.interval(clause.interval, unit, signed=signed),
-        per_unit=_units(clause.per_unit, unit, signed),
+        per_unit=tuple(  # the clause says itself that it is reported
+            (name, text.removesuffix(rounding.REPORTED))
+            for name, text in _units(clause.per_unit, unit, signed)
+        ),
         reasons=sentences(clause.reasons),
         children=tuple(clause_line(part, endpoint, unit) for part in clause.clauses),
     )
@@ -197,9 +214,9 @@ def _made(interval: Interval | None) -> str:
     """How an interval was made, in full."""
     if interval is None:
         return ""
-    parts = [_ENGINES[interval.engine]]
-    if interval.engine != "reported":
-        parts.append(interval.scheme)
+    if interval.engine == "reported":
+        return interval.note or _ENGINES["reported"]
+    parts = [_ENGINES[interval.engine], interval.scheme]
     if interval.resamples is not None:
         parts.append(f"{interval.resamples} resamples")
     if interval.mc_sd is not None:
@@ -221,7 +238,7 @@ def _stability(stability: Stability | None) -> tuple[str, ...]:
     for words, outcome in (("worst", stability.missing_worst), ("best", stability.missing_best)):
         if outcome is not None:
             lines.append(f"With missing runs at their {words} for the treatment: {WORDS[outcome]}.")
-    return (*lines, *([stability.note] if stability.note else []))
+    return (*lines, *([_sentence(stability.note)] if stability.note else []))
 
 
 def _row(name: str, verdict: Verdict, reading: str, primary: bool) -> Row:
@@ -246,6 +263,7 @@ def _row(name: str, verdict: Verdict, reading: str, primary: bool) -> Row:
         unit=unit or "",
         signed=signed,
         estimate=rounding.figure(verdict.estimate, unit, signed=signed),
+        number=rounding.figure(verdict.estimate, unit, signed=signed).removesuffix(rounding.REPORTED),
         exact=exact,
         interval=rounding.interval(verdict.interval, unit, signed=signed),
         interval_level=rounding.level(verdict.interval.level) if verdict.interval else "",

@@ -18,6 +18,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from prereg_kit.verdict import Figure, Interval
 
 NOTHING = "-"
+REPORTED = " (reported)"
 RULE = (
     "Figures are rounded half to even, to 4 decimals (proportions, ratios) or 2 (percentage points, percent); "
     "a figure that is not zero keeps its sign when it rounds to zero."
@@ -76,8 +77,8 @@ def figure(number: Figure | None, unit: str | None = None, *, signed: bool = Fal
     """A figure with its unit, `(reported)` after one that was not recomputed, `-` for none."""
     if number is None:
         return NOTHING
-    reported = " (reported)" if number.evidence == "reported" else ""
-    return digits(number.value, unit, signed=signed) + suffix(unit) + reported
+    tail = REPORTED if number.evidence == "reported" else ""
+    return digits(number.value, unit, signed=signed) + suffix(unit) + tail
 
 
 def level(value: float) -> str:

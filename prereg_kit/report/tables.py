@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prereg_kit.report.outcome_rows import Row
 from prereg_kit.report.page import Page
 from prereg_kit.report.rounding import NOTHING, digits
+from prereg_kit.verdict import LedgerRow
 
 NAMES = ("outcomes", "predictions", "gates", "ledger", "registers", "amendments")
 
@@ -130,19 +131,31 @@ def gates(page: Page) -> Table:
     return Table("gates", "Gates", tuple(map(Column, headings, (9, 28, 8, 28, 24))), rows)
 
 
+def _run_notes(run: LedgerRow) -> str:
+    notes = [run.reason.rstrip(".")] if run.reason else []
+    return "; ".join([*notes, *(f"{key}: {value}" for key, value in run.details.items())])
+
+
 def ledger(page: Page) -> Table:
     """Every planned and every found run."""
     rows = tuple(
         (
-            run.run_id, run.status.replace("_", " "), "yes" if run.planned else "no", _dash(run.condition or ""),
-            _dash(run.arm or ""), _dash(run.seed or ""), NOTHING if run.attempt is None else str(run.attempt),
-            _dash(run.started_at or ""), _dash(run.finished_at or ""),
-            _dash("; ".join([*([run.reason] if run.reason else []), *(f"{k}: {v}" for k, v in run.details.items())])),
+            run.run_id,
+            run.status.replace("_", " "),
+            "yes" if run.planned else "no",
+            _dash(run.condition or ""),
+            _dash(run.arm or ""),
+            _dash(run.seed or ""),
+            NOTHING if run.attempt is None else str(run.attempt),
+            _dash(run.started_at or ""),
+            _dash(run.finished_at or ""),
+            _dash(_run_notes(run)),
         )
         for run in page.source.ledger
-    )  # fmt: skip
+    )
     headings = (
-        "Run", "Status", "Planned", "Condition", "Arm", "Seed", "Attempt", "Started", "Finished", "Reason and details",
+        "Run", "Status", "Planned", "Condition", "Arm", "Seed", "Attempt", "Started", "Finished",
+        "Reason and details",
     )  # fmt: skip
     columns = tuple(map(Column, headings, (15, 8, 7, 8, 10, 5, 7, 11, 11, 14)))
     return Table("ledger", "Ledger of runs", columns, rows, page.ledger_summary)
@@ -161,7 +174,7 @@ def registers(page: Page) -> Table:
 def amendments(page: Page) -> Table:
     """The amendments in force: what each changed and what was known."""
     rows = tuple(
-        (a.id, "; ".join(a.changes) or NOTHING, a.reason, a.known, a.digest)
+        (a.id, "; ".join(a.changes) or NOTHING, a.reason, a.known.replace("_", " "), a.digest)
         for a in page.source.plan.amendments
     )
     headings = ("Amendment", "Changes", "Reason", "Known when written", "Digest (SHA-256)")
@@ -179,6 +192,15 @@ def table(page: Page, name: str) -> Table:
     return _BUILDERS[name](page)
 
 
+def _without_empty(made: Table) -> Table:
+    """`made` without the columns in which no row says anything; the others share their width."""
+    kept = [i for i in range(len(made.columns)) if i == 0 or any(row[i] != NOTHING for row in made.rows)]
+    total = sum(made.columns[i].width for i in kept)
+    columns = tuple(Column(made.columns[i].heading, made.columns[i].width * 98 // total) for i in kept)
+    return replace(made, columns=columns, rows=tuple(tuple(row[i] for i in kept) for row in made.rows))
+
+
 def all_tables(page: Page) -> tuple[Table, ...]:
-    """Every table that has rows, in reading order."""
-    return tuple(t for t in (table(page, name) for name in NAMES) if t.rows)
+    """Every table that has rows, in reading order, as a reader wants it; `table` keeps every column."""
+    made = (table(page, name) for name in NAMES)
+    return tuple(t if t.name == "outcomes" else _without_empty(t) for t in made if t.rows)

@@ -37,7 +37,7 @@ def test_values_are_escaped_for_the_format_and_template_text_is_not(tmp_path: Pa
     assert "&lt;i&gt;" in made(tmp_path, text, "html")
     assert made(tmp_path, "{{ 'a|b' }}", "md") == "a\\|b"
     assert made(tmp_path, "{{ 'a&b' }}", "latex") == "a\\&b"
-    assert made(tmp_path, "{{ '=a' }}", "csv") == "\"'=a\""
+    assert made(tmp_path, "{{ '=a' }}", "csv") == '"\'=a"'
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,10 @@ def test_macros_work_where_their_text_is_known_to_be_escaped(tmp_path: Path) -> 
 
 
 def test_autoescape_cannot_be_turned_off_in_html(tmp_path: Path) -> None:
-    assert refused(tmp_path, "{% autoescape false %}{{ title }}{% endautoescape %}", "html").code == "template-syntax"
+    assert (
+        refused(tmp_path, "{% autoescape false %}{{ title }}{% endautoescape %}", "html").code
+        == "template-syntax"
+    )
 
 
 def test_processor_time_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +101,9 @@ def test_an_absent_or_unreadable_template(tmp_path: Path) -> None:
         sandbox.render(EXAMPLE, tmp_path / "bad.j2", "md")
 
 
-def test_the_callers_folder_cannot_replace_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_callers_folder_cannot_replace_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "prereg_kit").mkdir()
     (tmp_path / "prereg_kit" / "__init__.py").write_text("raise SystemExit('hijacked')")
     (tmp_path / "jinja2.py").write_text("raise SystemExit('hijacked')")
