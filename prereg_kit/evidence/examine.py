@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -10,9 +12,10 @@ from pathlib import Path
 
 from prereg_kit.archive.load import load_frozen, read_file, read_record
 from prereg_kit.archive.manifest import read_lines
-from prereg_kit.archive.record import FileRef, FreezeRecord, RenewalRecord, StampRecord, rfc3339
+from prereg_kit.archive.record import FreezeRecord, StampRecord, rfc3339
 from prereg_kit.errors import ArchiveError, NotCheckedError, PreregError, TimestampError
 from prereg_kit.evidence.files import leftovers, stamp_files
+from prereg_kit.evidence.renewed import Level, follow
 from prereg_kit.evidence.report import DocumentReport, StampReport, Status
 from prereg_kit.second_opinion import openssl, rfc3161_client
 from prereg_kit.token import (
@@ -28,6 +31,11 @@ from prereg_kit.token import (
     verify,
 )
 from prereg_kit.trust import Operator, TrustStore
+
+_RETROSPECTIVE = re.compile(rb"^kind:\s*[\"']?retrospective\b", re.MULTILINE)
+_AFTERWARDS = (
+    "the plan calls itself retrospective: its results existed, and no stamp makes it earlier than them"
+)
 
 
 @dataclass(frozen=True)
@@ -66,6 +74,8 @@ class Examiner:
         )
         try:
             data = load_frozen(folder).data
+            if record.kind == "plan" and _RETROSPECTIVE.search(data):
+                report = replace(report, notes=(*report.notes, _AFTERWARDS))
             for ref in record.attachments:
                 read_file(folder, ref)
         except ArchiveError as error:
@@ -76,7 +86,9 @@ class Examiner:
             return replace(report, status="not stamped")
         problems = tuple(f"{s.operator}: {s.problem}" for s in stamps if s.verdict in ("reject", "altered"))
         levels, broken = self._levels(folder, record)
-        report = replace(report, problems=(*problems, *broken), renewals=levels)
+        report = replace(
+            report, problems=(*problems, *broken), renewals=tuple(level.stamps for level in levels)
+        )
         try:
             first = self._quorum(stamps, required)
         except QuorumError as error:
@@ -84,10 +96,10 @@ class Examiner:
         report = replace(
             report,
             counted=tuple(first.counted),
-            proven_time=first.time,
             notes=(*report.notes, *(finding.message for finding in first.warnings)),
         )
-        return self._renewed(report, first)
+        judge = functools.partial(self._quorum, required=required)
+        return follow(report, record, first, levels, judge, self.at)
 
     def _anchors(self, stamp: StampRecord, folder: Path) -> tuple[Anchors, str]:
         if stamp.demo:
@@ -184,58 +196,24 @@ class Examiner:
             notes += (f"the operators that count saw it by {rfc3339(latest)}",)
         return replace(report, status=status, counted=counted, notes=(*report.notes, *notes))
 
-    def _levels(
-        self, folder: Path, record: FreezeRecord
-    ) -> tuple[tuple[tuple[StampReport, ...], ...], tuple[str, ...]]:
-        """The stamps of every renewal; empty for one whose list does not carry all that came before it."""
-        covered = [record.document, *record.attachments]
-        for stamp in record.stamps:
-            covered += stamp_files(stamp)
+    def _levels(self, folder: Path, record: FreezeRecord) -> tuple[list[Level], tuple[str, ...]]:
+        """Every renewal with its list and stamps; an empty list for one that cannot be read."""
         levels, problems = [], []
         for number, renewal in enumerate(record.renewals, 1):
-            level: tuple[StampReport, ...] = ()
+            level = Level({}, ())
             try:
-                manifest = self._manifest(folder, renewal, covered)
-                level = tuple(self._stamp(folder, stamp, manifest) for stamp in renewal.stamps)
+                manifest = read_file(folder, renewal.manifest)
+                stamps = tuple(self._stamp(folder, stamp, manifest) for stamp in renewal.stamps)
+                level = Level(read_lines(manifest, renewal.manifest.path), stamps)
             except ArchiveError as error:
-                problems.append(f"renewal {number} does not count: {error}")
+                problems.append(f"renewal {number}: {error}")
+            problems += [
+                f"renewal {number}, {stamp.operator}: {stamp.problem}"
+                for stamp in level.stamps
+                if stamp.verdict in ("reject", "altered")
+            ]
             levels.append(level)
-            covered.append(renewal.manifest)
-            for stamp in renewal.stamps:
-                covered += stamp_files(stamp)
-        return tuple(levels), tuple(problems)
-
-    def _renewed(self, report: DocumentReport, first: QuorumProof) -> DocumentReport:
-        """Follow the renewals: each must have come while what it carries still protected."""
-        until, gap, notes = first.protected_until, False, list(report.notes)
-        for number, level in enumerate(report.renewals, 1):
-            try:
-                later = self._quorum(level, report.required)
-            except QuorumError as error:
-                notes.append(f"renewal {number} does not count: {error.problem}")
-                continue
-            if later.time > until:
-                gap = True
-                notes.append(
-                    f"renewal {number} came on {rfc3339(later.time)}, after protection had ended on "
-                    f"{rfc3339(until)}: nothing vouches for the time between"
-                )
-            elif not gap:
-                until = max(until, later.protected_until)
-        status: Status = "gap" if gap else "protected" if self.at <= until else "lapsed"
-        return replace(report, status=status, protected_until=until, notes=tuple(notes))
-
-    def _manifest(self, folder: Path, renewal: RenewalRecord, covered: Sequence[FileRef]) -> bytes:
-        data = read_file(folder, renewal.manifest)
-        listed = read_lines(data, renewal.manifest.path)
-        for ref in covered:
-            if listed.get(ref.path) != ref.sha256:
-                raise ArchiveError(
-                    f"the renewal's list does not carry {ref.path} as it is recorded",
-                    expected=ref.sha256,
-                    found=listed.get(ref.path),
-                )
-        return data
+        return levels, tuple(problems)
 
 
 def _not_checked(stamps: Sequence[StampReport]) -> tuple[str, ...]:

@@ -13,6 +13,11 @@ def stamp_files(stamp: StampRecord) -> list[FileRef]:
     return files + [ref for ref in (stamp.chain, stamp.anchor) if ref is not None]
 
 
+def vouching_files(stamp: StampRecord) -> list[FileRef]:
+    """What a stamp needs to be verified: query, response, chain. Revocation data may be fetched again later."""
+    return [stamp.query, stamp.response] + ([stamp.chain] if stamp.chain is not None else [])
+
+
 def evidence_files(record: FreezeRecord) -> list[FileRef]:
     """Every file that a renewal must carry on: document, attachments, stamps, earlier manifests and theirs."""
     files = [record.document, *record.attachments]

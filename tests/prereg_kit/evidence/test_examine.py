@@ -280,14 +280,49 @@ def test_a_renewal_below_the_quorum_does_not_count(tmp_path: Path) -> None:
     assert any("renewal 1 does not count" in note for note in report.notes)
 
 
-def test_a_renewal_that_leaves_a_token_out_does_not_count(copy: tuple[Path, Path]) -> None:
-    trust = copy[1]
-    files = [ref for ref in evidence_files(archive.read_record(copy[0])) if ref.path != "stamps/beta.tsr"]
-    with stamping(trust, loopback.authority("alpha"), loopback.authority("beta")) as stamper:
+@pytest.mark.parametrize("left_out", ["stamps/beta.tsr", "stamps/alpha.tsq", "plan.md"])
+def test_a_renewal_whose_list_leaves_something_needed_out_does_not_count(
+    copy: tuple[Path, Path], left_out: str
+) -> None:
+    before = judge(*copy)
+    files = [ref for ref in evidence_files(archive.read_record(copy[0])) if ref.path != left_out]
+    with stamping(copy[1], loopback.authority("gamma"), loopback.authority("delta")) as stamper:
         renew(copy[0], files, stamper)
     report = judge(*copy)
-    assert any("does not carry stamps/beta.tsr" in problem for problem in report.problems)
-    assert report.protected_until == min(s.proof.protected_until for s in report.stamps)
+    assert any("does not carry a quorum" in note for note in report.notes)
+    assert report.protected_until == before.protected_until
+
+
+def test_a_stamp_added_after_a_renewal_does_not_undo_it(tmp_path: Path) -> None:
+    trust = tmp_path / "trust"
+    brief = [
+        loopback.make_authority(tmp_path / n, n, lifetime=dt.timedelta(days=2))
+        for n in ("brief-a", "brief-b")
+    ]
+    with stamping(trust, *brief) as stamper:
+        folder = archive.freeze_document(DATA, "a.md", "a", tmp_path, stamper).document.folder
+    with stamping(trust, loopback.authority("alpha"), loopback.authority("beta")) as stamper:
+        renew(folder, evidence_files(archive.read_record(folder)), stamper)
+    with stamping(trust, loopback.authority("gamma")) as stamper:
+        archive.complete(folder, stamper)
+    assert judge(folder, trust, at=now() + dt.timedelta(days=3)).status == "protected"
+
+
+def test_a_second_renewal_may_rest_on_the_first(tmp_path: Path) -> None:
+    trust = tmp_path / "trust"
+    names = {"a": 2, "b": 2, "c": 20, "d": 20}
+    made = [loopback.make_authority(tmp_path / n, n, lifetime=dt.timedelta(days=d)) for n, d in names.items()]
+    with stamping(trust, *made[:2]) as stamper:
+        folder = archive.freeze_document(DATA, "a.md", "doc", tmp_path, stamper).document.folder
+    for pair in (made[2:], [loopback.authority("alpha"), loopback.authority("beta")]):
+        with stamping(trust, *pair) as stamper:
+            renew(folder, evidence_files(archive.read_record(folder)), stamper)
+    assert judge(folder, trust, at=now() + dt.timedelta(days=30)).status == "protected"
+    first = judge(folder, trust)
+    assert first.protected_until > now() + dt.timedelta(days=3000)
+    (folder / "renewals/2/alpha.tsr").write_bytes(b"")
+    assert judge(folder, trust, at=now() + dt.timedelta(days=10)).status == "protected"
+    assert judge(folder, trust, at=now() + dt.timedelta(days=30)).status == "lapsed"
 
 
 def test_a_late_renewal_is_a_gap(tmp_path: Path) -> None:
