@@ -109,7 +109,8 @@ def _compact(tool: str, payload: Payload) -> str:
             words.append(error["field"])
         return " ".join(words)
     words_of = _READS.get(tool)
-    return "ok" if words_of is None else " ".join(words_of(payload))
+    words = [] if words_of is None else words_of(payload)
+    return " ".join(words) or "ok"  # a write, or a list whose rows a fault dropped
 
 
 def render(results: Literal["json", "compact"], tool: str, payload: Payload) -> str:
