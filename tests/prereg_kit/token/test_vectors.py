@@ -13,7 +13,15 @@ from prereg_kit.token import REASONS, TokenRejected, TokenUnsupported, certifica
 VECTORS = Path(__file__).parents[2] / "vectors" / "tokens"
 CASES = sorted(path.parent.name for path in VECTORS.glob("*/case.json"))
 # openssl ts reads neither key identifiers, nor RSA-PSS, nor Ed25519 (PKCS #7 only), and takes no CRL.
-OPENSSL = ["plain", "fraction", "nonce_high_bit", "ess_both", "certificates_apart", "name_constraints"]
+OPENSSL = [
+    "plain",
+    "fraction",
+    "nonce_high_bit",
+    "ess_both",
+    "certificates_apart",
+    "name_constraints",
+    "unsorted",
+]
 
 
 def test_there_are_vectors_of_both_kinds():

@@ -262,10 +262,10 @@ def signer_info(
     return seq(integer(version), identifier, algorithm(SHA[digest]), *signed, number, octets(signature))
 
 
-def token(content, infos, certificates, *, content_type=TST, crls=None):
+def token(content, infos, certificates, *, content_type=TST, crls=None, unsorted=False):
     parts = [integer(3), set_(algorithm(SHA["sha256"])), seq(oid(content_type), tlv(0xA0, octets(content)))]
     if certificates:
-        parts.append(tlv(0xA0, *certificates))
+        parts.append(tlv(0xA0, *sorted(certificates, reverse=unsorted)))
     if crls:
         parts.append(tlv(0xA1, *crls))
     return seq(oid(SIGNED), tlv(0xA0, seq(*parts, set_(*infos))))

@@ -86,6 +86,13 @@ def good():
     )
     both = [pki.ess_v1(unit.der), pki.ess_v2(unit.der, "sha512")]
     write("ess_both", "ESS v1 and v2, both right.", plain(ess=both), "accept")
+    shuffled = token(tstinfo(), [signer_info(unit, tstinfo())], [unit.der, inter.der], unsorted=True)
+    write(
+        "unsorted",
+        "Certificates not in the order of a DER SET, as real tokens have.",
+        response(shuffled),
+        "accept",
+    )
     fraction = tstinfo(when=b"20260301120000.123456789Z")
     write("fraction", "Nine digits of a second; six are kept.", plain(fraction), "accept")
     high = 0xFE1F00D5AA55C3
