@@ -29,7 +29,9 @@ HOME = ("7 Oak Street", "Cambridge", "02139")
 
 def world(orders: dict[str, list[str]]) -> World:
     rows = [
-        Order(key, customer, "paid", (Line("P-1", 1, 100, 0),), HOME, 100, 0) for customer, keys in orders.items() for key in keys
+        Order(key, customer, "paid", (Line("P-1", 1, 100, 0),), HOME, 100, 0)
+        for customer, keys in orders.items()
+        for key in keys
     ]
     customers = [Customer(key, f"Name {key}", f"{key}@example.net", "urgent", HOME) for key in orders]
     return World.of(customers, [Product("P-1", "desk lamp", 100, 50, 0)], rows, 5)
@@ -62,16 +64,23 @@ def test_c40_unreadable_arguments():
     played, replies = replay("C40", "calls.jsonl", writes=7)
     assert len(replies) == len(load("C40", "calls.jsonl"))
     for number, reply in enumerate(replies):
-        if number in expected["refused"] + expected["either"]:  # ours refuses both of the cases where either may be
+        if (
+            number in expected["refused"] + expected["either"]
+        ):  # ours refuses both of the cases where either may be
             assert reply.status == "invalid_arguments", number
             assert reply.payload["error"]["tool"] == "get_order"
             assert reply.payload["error"]["field"] in ("arguments", "order_id", "verbose")
-    assert [r.payload["error"]["field"] for r in replies if r.payload["error"]["field"] != "arguments"] == ["order_id", "verbose"]
+    assert [r.payload["error"]["field"] for r in replies if r.payload["error"]["field"] != "arguments"] == [
+        "order_id",
+        "verbose",
+    ]
     assert "character" in replies[0].payload["error"]["message"]
     assert played.calls == len(replies)
     assert all(record.repeat is None for record in played.records)
     assert canonical(played.state) == Canonical({}, ())
-    assert [reply.text for reply in replay("C40", "calls.jsonl", writes=7)[1]] == [reply.text for reply in replies]
+    assert [reply.text for reply in replay("C40", "calls.jsonl", writes=7)[1]] == [
+        reply.text for reply in replies
+    ]
 
 
 def test_c40_a_later_good_call_of_the_same_episode_draws_first():
@@ -111,7 +120,9 @@ def test_c42_paging(cut):
 def test_c44_names_of_no_tool():
     expected = load("C44", "expected.json")["values"]
     played, replies = replay("C44", "calls.jsonl", writes=7)
-    for number in expected["refused"] + expected["either"]:  # names are exact: case and spaces are refused too
+    for number in (
+        expected["refused"] + expected["either"]
+    ):  # names are exact: case and spaces are refused too
         error = replies[number].payload["error"]
         assert error["code"] == "unknown_tool"
         assert all(name in error["message"] for name in TOOL_NAMES)

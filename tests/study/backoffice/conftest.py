@@ -51,7 +51,10 @@ def small_world(orders: int = 0) -> World:
         *(Order(f"O-9{n:02d}", "C-2", "paid", (line,), ADDRESS, 2500, 0) for n in range(orders)),
     ]
     return World.of(
-        [Customer("C-1", "Ada Byron", "ada@example.net", "urgent", HOME), Customer("C-2", "Bo Li", "bo@x.net", "standard", HOME)],
+        [
+            Customer("C-1", "Ada Byron", "ada@example.net", "urgent", HOME),
+            Customer("C-2", "Bo Li", "bo@x.net", "standard", HOME),
+        ],
         [
             Product("P-1", "desk lamp", 1250, 10, 3),
             Product("P-2", "travel mug", 900, 5, 5),
@@ -84,7 +87,9 @@ def task_of(world: World, writes: int = 1, index: int = 0) -> Task:
 def small() -> Callable[..., Episode]:
     """An episode on the small world: small(law="clean", writes=7, orders=0, seed="...")."""
 
-    def make(law: CompiledLaw | str = "clean", writes: int = 7, orders: int = 0, seed: str = "0" * 32) -> Episode:
+    def make(
+        law: CompiledLaw | str = "clean", writes: int = 7, orders: int = 0, seed: str = "0" * 32
+    ) -> Episode:
         compiled = compile_law(REGIMES[law]) if isinstance(law, str) else law
         return Episode(task_of(small_world(orders), writes), compiled, seed)
 
@@ -108,13 +113,19 @@ def seed_where() -> Callable[..., str]:
 
     kinds = {name: tool.kind for name, tool in toolset(NATURAL).items()}
 
-    def find(law: CompiledLaw, wanted: dict[tuple[str, str, int], str | None], parameter: Callable[[int], bool] | None = None) -> str:
+    def find(
+        law: CompiledLaw,
+        wanted: dict[tuple[str, str, int], str | None],
+        parameter: Callable[[int], bool] | None = None,
+    ) -> str:
         for number in range(200_000):
             seed = schedule_seed("test", number)
             schedule = Schedule(seed)
             for event, fault in wanted.items():
                 lanes = schedule.draw(*event)
-                if law.fault(kinds[event[0]], lanes) != fault or (fault and parameter and not parameter(lanes.parameter)):
+                if law.fault(kinds[event[0]], lanes) != fault or (
+                    fault and parameter and not parameter(lanes.parameter)
+                ):
                     break
             else:
                 return seed

@@ -35,7 +35,9 @@ def test_call_b_works_and_call_b_plus_one_ends_the_episode(small):
     assert episode.step(*GET).status == "episode_ended"
 
 
-@pytest.mark.parametrize(("writes", "budget"), [(1, 9), (2, 11), (3, 13), (6, 19), (7, 21), (8, 21), (20, 21)])
+@pytest.mark.parametrize(
+    ("writes", "budget"), [(1, 9), (2, 11), (3, 13), (6, 19), (7, 21), (8, 21), (20, 21)]
+)
 def test_budgets(small, writes, budget):
     assert small(writes=writes).task.budget == budget
 
@@ -57,7 +59,12 @@ def test_a_malformed_finish_counts_and_does_not_end(small):
 def test_after_the_end_one_fixed_short_message(small):
     episode = small()
     episode.step("finish", {})
-    replies = [episode.step(*GET), episode.step("nonsense", None), episode.step("finish", {}), episode.step("wait", {"seconds": 5})]
+    replies = [
+        episode.step(*GET),
+        episode.step("nonsense", None),
+        episode.step("finish", {}),
+        episode.step("wait", {"seconds": 5}),
+    ]
     assert len({reply.text for reply in replies}) == 1
     assert all(reply.ended and len(reply.text) < 100 for reply in replies)
     assert (episode.calls, len(episode.records), episode.clock) == (0, 1, 0)
@@ -68,7 +75,13 @@ def test_after_the_end_one_fixed_short_message(small):
 def test_bad_calls_count_draw_nothing_and_change_nothing(small):
     """With every eligible call faulting, a bad call still gets its own error and consumes no event key."""
     episode = small(ALWAYS)
-    for name, arguments in (("get_order", {}), ("get_order", {"order_id": 5}), ("nope", {}), (None, {}), ("wait", {"seconds": 0})):
+    for name, arguments in (
+        ("get_order", {}),
+        ("get_order", {"order_id": 5}),
+        ("nope", {}),
+        (None, {}),
+        ("wait", {"seconds": 0}),
+    ):
         assert episode.step(name, arguments).status in ("invalid_arguments", "unknown_tool")
     assert episode.calls == 5
     assert all(record.repeat is None and record.drawn is None for record in episode.records)
@@ -82,7 +95,25 @@ def test_an_unknown_tool_is_told_the_thirteen(small):
     assert len(TOOL_NAMES) == 13
 
 
-@pytest.mark.parametrize("name", ["__init__", "step", "grade", "_state", "reset", "Get_Order", "get_order ", "functions.get_order", "", "   ", "finish()", None, 5, ["get_order"]])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "__init__",
+        "step",
+        "grade",
+        "_state",
+        "reset",
+        "Get_Order",
+        "get_order ",
+        "functions.get_order",
+        "",
+        "   ",
+        "finish()",
+        None,
+        5,
+        ["get_order"],
+    ],
+)
 def test_no_other_name_reaches_anything(small, name):
     episode = small()
     reply = episode.step(name, {"order_id": "O-1"})
@@ -102,7 +133,9 @@ def test_wait_moves_the_clock_and_nothing_else_does(small):
 def limited(small, seed_where, seconds):
     """An episode whose first get_order(O-2) meets a rate limit of the given length and whose next draws are clean."""
     pick = {5: 0, 10: 1, 15: 2}[seconds]
-    seed = seed_where(P25, {("get_order", "O-2", 0): RATE_LIMIT, ("get_order", "O-2", 1): None}, lambda c: c % 3 == pick)
+    seed = seed_where(
+        P25, {("get_order", "O-2", 0): RATE_LIMIT, ("get_order", "O-2", 1): None}, lambda c: c % 3 == pick
+    )
     episode = small("faults_p25", seed=seed)
     first = episode.step(*GET)
     assert (first.status, first.payload["error"]["retry_after"]) == ("rate_limited", seconds)
@@ -180,7 +213,9 @@ def test_outage_and_transient_have_neutral_and_different_words(small, seed_where
 
 def test_a_stale_read_shows_the_world_before_the_last_write(small, seed_where):
     clean = {("cancel_order", "O-1", 0): None, ("cancel_order", "O-2", 0): None}
-    seed = seed_where(P25, clean | {("get_order", "O-2", 0): "stale_read", ("get_order", "O-1", 0): "stale_read"})
+    seed = seed_where(
+        P25, clean | {("get_order", "O-2", 0): "stale_read", ("get_order", "O-1", 0): "stale_read"}
+    )
     episode = small("faults_p25", seed=seed)
     episode.step("cancel_order", {"order_id": "O-1"})
     episode.step("cancel_order", {"order_id": "O-2"})
@@ -188,7 +223,10 @@ def test_a_stale_read_shows_the_world_before_the_last_write(small, seed_where):
     assert episode.step("get_order", {"order_id": "O-1"}).payload["status"] == "cancelled"
     assert [record.effective for record in episode.records] == [False, False, True, False]
     assert [record.drawn for record in episode.records[2:]] == ["stale_read", "stale_read"]
-    assert canonical(episode.state).changes == {("O-1", "status"): "cancelled", ("O-2", "status"): "cancelled"}
+    assert canonical(episode.state).changes == {
+        ("O-1", "status"): "cancelled",
+        ("O-2", "status"): "cancelled",
+    }
 
 
 def test_a_stale_read_without_a_write_is_drawn_and_not_effective(small, seed_where):
@@ -218,7 +256,9 @@ def test_a_timeout_after_commit_writes_exactly_once(small, seed_where):
     """The write is applied and reported as a timeout; a blind retry is visible in the end state."""
     event = ("create_ticket", "customer:C-1")
     arguments = {"customer_id": "C-1", "topic": "billing", "priority": "urgent"}
-    episode = small("heldout_p25", seed=seed_where(HELD, {(*event, 0): "timeout_after_commit", (*event, 1): None}))
+    episode = small(
+        "heldout_p25", seed=seed_where(HELD, {(*event, 0): "timeout_after_commit", (*event, 1): None})
+    )
     reply = episode.step("create_ticket", arguments)
     assert (reply.status, reply.payload["error"]["code"]) == ("timeout", "timeout")
     assert canonical(episode.state).added == (("ticket", "C-1", "", "billing", "urgent"),)
@@ -227,7 +267,9 @@ def test_a_timeout_after_commit_writes_exactly_once(small, seed_where):
 
 
 def test_a_timeout_of_an_invalid_write_commits_nothing(small, seed_where):
-    episode = small("heldout_p25", seed=seed_where(HELD, {("cancel_order", "O-4", 0): "timeout_after_commit"}))
+    episode = small(
+        "heldout_p25", seed=seed_where(HELD, {("cancel_order", "O-4", 0): "timeout_after_commit"})
+    )
     assert episode.step("cancel_order", {"order_id": "O-4"}).status == "timeout"
     assert canonical(episode.state) == canonical(small().state)
 
@@ -327,5 +369,7 @@ def test_replies_are_json_in_the_natural_language(small):
 
 def test_several_calls_are_answered_in_list_order(small):
     episode = small()
-    replies = [episode.step(name, arguments) for name, arguments in (GET, ("cancel_order", {"order_id": "O-2"}), GET)]
+    replies = [
+        episode.step(name, arguments) for name, arguments in (GET, ("cancel_order", {"order_id": "O-2"}), GET)
+    ]
     assert [reply.payload["status"] for reply in replies] == ["paid", "cancelled", "cancelled"]

@@ -43,7 +43,13 @@ def test_shares_of_the_default_mixture_at_a_quarter():
     table = {
         "write": {"transient": 0.1607, "rate_limit": 0.0536, "outage": 0.0357},
         "record": {"transient": 0.1324, "rate_limit": 0.0441, "outage": 0.0294, "stale_read": 0.0441},
-        "list": {"transient": 0.1125, "rate_limit": 0.0375, "outage": 0.025, "stale_read": 0.0375, "truncation": 0.0375},
+        "list": {
+            "transient": 0.1125,
+            "rate_limit": 0.0375,
+            "outage": 0.025,
+            "stale_read": 0.0375,
+            "truncation": 0.0375,
+        },
     }
     for kind, row in table.items():
         for fault in FAULT_TYPES:

@@ -17,12 +17,36 @@ CODES = {
     "exceeds_remainder", "exceeds_need", "no_stock", "not_in_order", "not_reserved", "wrong_customer",
     "temporary_error", "rate_limited", "service_unavailable", "budget_exhausted", "episode_ended",
 }  # fmt: skip
-SECRETS = ("expected", "schedule_seed", "_state", "_schedule", "records", "grade", "__dict__", "__class__", "lanes")
+SECRETS = (
+    "expected",
+    "schedule_seed",
+    "_state",
+    "_schedule",
+    "records",
+    "grade",
+    "__dict__",
+    "__class__",
+    "lanes",
+)
 JUNK = (
     None, True, False, 0, -1, 1, 10**30, 1.5, -0.01, math.nan, math.inf, "", " ", "x" * 5000, "\ud800", "\x00", "O-1' OR 1=1",
     "../../etc/passwd", "{}", "[]", "__class__", "$(id)", "\u202e", "33", "1e9", [], {}, [1, 2], {"a": {"b": []}}, b"bytes", 3 + 4j, object(),
 )  # fmt: skip
-NAMES = (*TOOL_NAMES, "", "  ", "Get_Order", "get_order ", "functions.get_order", "__init__", "step", "_state", "grade", "eval", None, 7)
+NAMES = (
+    *TOOL_NAMES,
+    "",
+    "  ",
+    "Get_Order",
+    "get_order ",
+    "functions.get_order",
+    "__init__",
+    "step",
+    "_state",
+    "grade",
+    "eval",
+    None,
+    7,
+)
 
 
 def arguments_for(rng, task):
@@ -31,13 +55,27 @@ def arguments_for(rng, task):
     if roll < 0.08:
         return rng.choice(JUNK)
     fields = [param.name for tool in task.tools.values() for param in tool.params]
-    real = [*task.world.orders, *task.world.customers, *task.world.products, *task.profile.world.carriers, *task.profile.world.topics, *task.profile.world.levels]
-    chosen = {rng.choice(fields): rng.choice(real) if rng.random() < 0.5 else rng.choice(JUNK) for _ in range(rng.randrange(4))}
+    real = [
+        *task.world.orders,
+        *task.world.customers,
+        *task.world.products,
+        *task.profile.world.carriers,
+        *task.profile.world.topics,
+        *task.profile.world.levels,
+    ]
+    chosen = {
+        rng.choice(fields): rng.choice(real) if rng.random() < 0.5 else rng.choice(JUNK)
+        for _ in range(rng.randrange(4))
+    }
     if rng.random() < 0.1:
         chosen[rng.choice(SECRETS)] = 1
     if roll < 0.6:
         for param in task.tools[rng.choice(TOOL_NAMES)].params:
-            good = {"money": rng.choice((1, "2.50", 9.75)), "integer": rng.randrange(5), "postal": "02139"}.get(param.kind)
+            good = {
+                "money": rng.choice((1, "2.50", 9.75)),
+                "integer": rng.randrange(5),
+                "postal": "02139",
+            }.get(param.kind)
             chosen[param.name] = rng.choice(real) if good is None else good
     return chosen
 
@@ -82,13 +120,19 @@ def test_fuzzed_text(tasks, laws):
     """Mutated call texts through the parser: nothing raises, every call gets one reply."""
     rng = random.Random(7)
     task = tasks[0]
-    base = [json.dumps({"name": call.name, "arguments": dict(call.arguments)}) for task in tasks for call in task.plan]
+    base = [
+        json.dumps({"name": call.name, "arguments": dict(call.arguments)})
+        for task in tasks
+        for call in task.plan
+    ]
     for _ in range(400):
         episode = Episode(task, laws["faults_p25"], "0")
         for _ in range(task.budget):
             text = rng.choice(base)
             place = rng.randrange(len(text))
-            text = rng.choice((text[:place], text[:place] + rng.choice('{}[]",:\\x0') + text[place + 1 :], text, text + "}"))
+            text = rng.choice(
+                (text[:place], text[:place] + rng.choice('{}[]",:\\x0') + text[place + 1 :], text, text + "}")
+            )
             assert episode.step_call(parse_call(text)).text
         assert episode.calls <= task.budget
 

@@ -10,7 +10,16 @@ import pytest
 
 from study.backoffice.episode import Episode
 from study.backoffice.generate import end_state, generate
-from study.backoffice.pools import POOL_SIZES, draw_pool, load_pool, manifest, recorded, recorded_digest, task_digest, warmup_task
+from study.backoffice.pools import (
+    POOL_SIZES,
+    draw_pool,
+    load_pool,
+    manifest,
+    recorded,
+    recorded_digest,
+    task_digest,
+    warmup_task,
+)
 from study.backoffice.profile import POOL_CLASSES, TEMPLATE_WEIGHTS, TEMPLATES
 from study.backoffice.profiles import COMPACT, NATURAL, PROFILES, profile_named
 from study.backoffice.reads import search_customers
@@ -56,8 +65,13 @@ def test_the_papers_numbers_within_sampling_error(train):
 
 def test_exact_calls_of_a_sub_request():
     """3.0 calls a sub-request follow from the weights: two reads, one for three of the templates."""
-    reads = {name: 1 if name in ("cancel_pending", "cancel_refund", "partial_refund") else 2 for name in TEMPLATES}
-    weighted = sum(w * (reads[name] + CLEAN_WRITES.get(name, 1)) for name, w in zip(TEMPLATES, TEMPLATE_WEIGHTS, strict=True))
+    reads = {
+        name: 1 if name in ("cancel_pending", "cancel_refund", "partial_refund") else 2 for name in TEMPLATES
+    }
+    weighted = sum(
+        w * (reads[name] + CLEAN_WRITES.get(name, 1))
+        for name, w in zip(TEMPLATES, TEMPLATE_WEIGHTS, strict=True)
+    )
     assert weighted / sum(TEMPLATE_WEIGHTS) == 3.0
 
 
@@ -73,7 +87,9 @@ def test_reads_and_writes_of_each_template(request, fixture):
 
 def play_plan(task, law, plan=None):
     episode = Episode(task, law, "0" * 32)
-    replies = [episode.step(call.name, dict(call.arguments)) for call in (task.plan if plan is None else plan)]
+    replies = [
+        episode.step(call.name, dict(call.arguments)) for call in (task.plan if plan is None else plan)
+    ]
     return episode, replies
 
 
@@ -143,7 +159,9 @@ def test_all_orders_of_the_sub_requests_grade_equally(tasks):
 def candidates(task, part):
     """Every order (or customer) of the world that the words of a sub-request fit, by brute force."""
     world, slots = task.world, part.slots
-    names = [row["customer_id"] for row in search_customers(State(world), (slots["customer"], 0))["customers"]]
+    names = [
+        row["customer_id"] for row in search_customers(State(world), (slots["customer"], 0))["customers"]
+    ]
     if part.form == "ticket_customer":
         return names
     if part.form in ("address_given", "ship_reserved"):
@@ -249,7 +267,10 @@ def test_a_changed_profile_has_no_recorded_pool():
 def test_coordinates_determine_a_task_and_every_knob_moves_the_digest():
     assert task_digest(generate(NATURAL, "test", 7)) == task_digest(generate(NATURAL, "test", 7))
     assert task_digest(generate(NATURAL, "test", 7)) != task_digest(generate(NATURAL, "test", 8))
-    digests = {replace(NATURAL, world=replace(NATURAL.world, **knob)).digest() for knob in ({"orders": 17}, {"page_size": 4}, {"lines": 2})}
+    digests = {
+        replace(NATURAL, world=replace(NATURAL.world, **knob)).digest()
+        for knob in ({"orders": 17}, {"page_size": 4}, {"lines": 2})
+    }
     assert len(digests | {NATURAL.digest(), COMPACT.digest()}) == 5
 
 

@@ -61,7 +61,13 @@ def test_nothing_done(make_world):
 
 def test_a_change_taken_back_is_no_change(make_world):
     world = make_world()
-    there = ("update_shipping_address", {"order_id": "O-1", "street": "x", "city": "y", "postal_code": "02139"})
-    back = ("update_shipping_address", {"order_id": "O-1", "street": "5 Elm St" + "reet", "city": "Boulder", "postal_code": "80302"})
+    there = (
+        "update_shipping_address",
+        {"order_id": "O-1", "street": "x", "city": "y", "postal_code": "02139"},
+    )
+    back = (
+        "update_shipping_address",
+        {"order_id": "O-1", "street": "5 Elm St" + "reet", "city": "Boulder", "postal_code": "80302"},
+    )
     assert grade(canonical(State(world)), after(world, there, back)) == (True, False, ())
     assert not grade(canonical(State(world)), after(world, there)).success

@@ -64,7 +64,10 @@ def padded(task):
 def test_alignment_of_siblings_that_behave_differently(tasks, law):
     """Three sibling pairs; events met by both agree always, as keys count draws only."""
     seeds = [(task, evaluation_seed("validation", task.task_id, k)) for task in tasks for k in range(3)]
-    agents = {name: [play(SCRIPTED[name], task, law, seed) for task, seed in seeds] for name in ("naive", "recovering", "grounded")}
+    agents = {
+        name: [play(SCRIPTED[name], task, law, seed) for task, seed in seeds]
+        for name in ("naive", "recovering", "grounded")
+    }
     padding = [replay(task, padded(task), law, seed)[0] for task, seed in seeds]
     for other in (agents["recovering"], agents["grounded"], padding):
         assert shared_agreement(zip(agents["naive"], other, strict=True)) == 1.0
@@ -100,7 +103,10 @@ def test_paired_and_independent_have_one_marginal_and_two_joint_laws(tasks):
         for k in range(20):
             rows += 1
             shared = train_seed(9, rows)
-            for arm, seeds in (("paired", (shared, shared)), ("independent", (slot_seed(shared, 0), slot_seed(shared, 1)))):
+            for arm, seeds in (
+                ("paired", (shared, shared)),
+                ("independent", (slot_seed(shared, 0), slot_seed(shared, 1))),
+            ):
                 found = [first_fault(play(SCRIPTED["naive"], task, P25, seed)) for seed in seeds]
                 single[arm].append(found[0])
                 equal[arm] += found[0] == found[1]
@@ -138,7 +144,12 @@ def test_permuted_sub_requests_and_waits_change_no_fault(tasks):
     """Counts per key do not depend on the order of unrelated calls; the search key is shared, so compare others."""
     for task in [task for task in tasks if len(task.parts) == 3][:30]:
         calls = plan_calls(task)
-        backwards = [call for part in (2, 1, 0) for call, planned in zip(calls, task.plan, strict=True) if planned.part == part]
+        backwards = [
+            call
+            for part in (2, 1, 0)
+            for call, planned in zip(calls, task.plan, strict=True)
+            if planned.part == part
+        ]
         first = drawn(replay(task, calls, HELD)[0])
         second = drawn(replay(task, backwards, HELD)[0])
         assert first == second
@@ -205,7 +216,9 @@ def test_effective_iff_the_reply_differs_from_the_clean_counterfactual(tasks, re
     effective = 0
     for task in tasks[:80]:
         calls = plan_calls(task)
-        calls += [call for call in calls if not task.tools[call[0]].kind == "write"]  # read again after the writes
+        calls += [
+            call for call in calls if not task.tools[call[0]].kind == "write"
+        ]  # read again after the writes
         episode = Episode(task, law, train_seed(2, task.index))
         for name, arguments in calls[: task.budget]:
             clean = Episode(task, Clean.law, "0")
@@ -230,7 +243,16 @@ def test_stale_data_never_reach_the_graded_state(tasks):
             again = Episode(task, Clean.law, "0")
             for record in episode.records:
                 if record.status == "ok" and task.tools[record.tool].kind == "write":
-                    again.step(record.tool, dict(zip((p.name for p in task.tools[record.tool].params), shown(task, record), strict=True)))
+                    again.step(
+                        record.tool,
+                        dict(
+                            zip(
+                                (p.name for p in task.tools[record.tool].params),
+                                shown(task, record),
+                                strict=True,
+                            )
+                        ),
+                    )
             assert again.grade().differences == episode.grade().differences
     assert stale > 30
 
@@ -238,4 +260,6 @@ def test_stale_data_never_reach_the_graded_state(tasks):
 def shown(task, record):
     """Canonical values as a call would spell them: cents back to money."""
     kinds = [param.kind for param in task.tools[record.tool].params]
-    return [value / 100 if kind == "money" else value for kind, value in zip(kinds, record.values, strict=True)]
+    return [
+        value / 100 if kind == "money" else value for kind, value in zip(kinds, record.values, strict=True)
+    ]

@@ -37,10 +37,16 @@ def test_compact_results_read_as_meant(compact_tasks, laws):
     assert words[2:5] == [line.product_id, str(line.amount // 100), str(line.quantity)]
     assert words[-1] == order.address[0]
     product = task.world.products[line.product_id]
-    assert first_reply(episode, "check_inventory", product_id=product.product_id) == f"{product.product_id} {product.stock - product.reserved}"
+    assert (
+        first_reply(episode, "check_inventory", product_id=product.product_id)
+        == f"{product.product_id} {product.stock - product.reserved}"
+    )
     customer = task.world.customers[order.customer_id]
     assert first_reply(episode, "search_customers", query=customer.name) == customer.customer_id
-    assert first_reply(episode, "get_customer", customer_id=customer.customer_id) == f"{customer.name} {customer.level} {customer.address[0]}"
+    assert (
+        first_reply(episode, "get_customer", customer_id=customer.customer_id)
+        == f"{customer.name} {customer.level} {customer.address[0]}"
+    )
     assert first_reply(episode, "search_customers", query="Z9") == "none"
     assert first_reply(episode, "nope") == "err tool"
     assert first_reply(episode, "wait", seconds=0) == "err args seconds"
@@ -54,7 +60,11 @@ def test_compact_text_stays_in_its_vocabulary(compact_tasks, regime):
         for k in range(3):
             texts = []
             episode = play(
-                SCRIPTED["recovering"], task, law, luck_seed(task.task_id, k), observer=lambda _, reply, to=texts: to.append(reply.text)
+                SCRIPTED["recovering"],
+                task,
+                law,
+                luck_seed(task.task_id, k),
+                observer=lambda _, reply, to=texts: to.append(reply.text),
             )
             assert episode.ended_by
             for text in texts:

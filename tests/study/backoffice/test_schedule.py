@@ -73,13 +73,17 @@ def lanes() -> np.ndarray:
 @pytest.mark.parametrize("lane", range(4))
 def test_lanes_are_uniform(lanes, lane):
     for shift in (56, 0):  # the top byte and the bottom byte
-        counts = np.bincount(((lanes[:, lane] >> np.uint64(shift)) & np.uint64(255)).astype(int), minlength=256)
+        counts = np.bincount(
+            ((lanes[:, lane] >> np.uint64(shift)) & np.uint64(255)).astype(int), minlength=256
+        )
         assert stats.chisquare(counts).pvalue > ALPHA
     assert stats.kstest(lanes[:, lane] / 2.0**64, "uniform").pvalue > ALPHA
 
 
 def _independent(first: np.ndarray, second: np.ndarray) -> bool:
-    table, _, _ = np.histogram2d((first >> np.uint64(60)).astype(int), (second >> np.uint64(60)).astype(int), bins=16)
+    table, _, _ = np.histogram2d(
+        (first >> np.uint64(60)).astype(int), (second >> np.uint64(60)).astype(int), bins=16
+    )
     return stats.chi2_contingency(table).pvalue > ALPHA
 
 
@@ -109,7 +113,9 @@ def test_avalanche():
     """One changed character of any key part changes half of the 256 bits: 128 +- 8 in one draw."""
     flips = []
     for n in range(500):
-        base = b"".join(lane.to_bytes(8, "little") for lane in Schedule(f"s{n}").draw("get_order", f"O-{n}", 0))
+        base = b"".join(
+            lane.to_bytes(8, "little") for lane in Schedule(f"s{n}").draw("get_order", f"O-{n}", 0)
+        )
         for other in (
             Schedule(f"t{n}").draw("get_order", f"O-{n}", 0),
             Schedule(f"s{n}").draw("get_orde2", f"O-{n}", 0),
@@ -140,7 +146,10 @@ def test_encoding_is_injective_under_adversarial_separators():
 
 
 @settings(max_examples=200, derandomize=True)
-@given(st.lists(st.text(max_size=5), min_size=1, max_size=3), st.lists(st.text(max_size=5), min_size=1, max_size=3))
+@given(
+    st.lists(st.text(max_size=5), min_size=1, max_size=3),
+    st.lists(st.text(max_size=5), min_size=1, max_size=3),
+)
 def test_tuples_of_texts_encode_injectively(first, second):
     from unicodedata import normalize
 
@@ -153,7 +162,12 @@ def test_tuples_of_texts_encode_injectively(first, second):
 
 def test_no_two_coordinates_share_a_seed():
     """All pools, and 14 runs of 2,400 rows with 8 slots each: the paper's whole study."""
-    seeds = [evaluation_seed(pool, f"{pool}-{n:04d}", k) for pool, size in POOL_SIZES.items() for n in range(size) for k in range(8)]
+    seeds = [
+        evaluation_seed(pool, f"{pool}-{n:04d}", k)
+        for pool, size in POOL_SIZES.items()
+        for n in range(size)
+        for k in range(8)
+    ]
     seeds += [luck_seed(f"diagnostic-{n:04d}", k) for n in range(16) for k in range(8)]
     for run_seed in range(14):
         for row in range(2400):

@@ -20,7 +20,8 @@ def test_one_amount_in_every_spelling(value):
 
 
 @pytest.mark.parametrize(
-    ("value", "cents"), [(0.1, 10), ("0.01", 1), (74.75, 7475), ("1234.5", 123450), (149.5, 14950), (10**7, 10**9)]
+    ("value", "cents"),
+    [(0.1, 10), ("0.01", 1), (74.75, 7475), ("1234.5", 123450), (149.5, 14950), (10**7, 10**9)],
 )
 def test_amounts_are_exact_cents(value, cents):
     assert check_money(value) == cents
@@ -41,13 +42,22 @@ def address(**more):
 
 
 @pytest.mark.parametrize(
-    ("code", "stored"), [("02139", "02139"), (2139, "02139"), (80302, "80302"), (" 02139 ", "02139"), ("02139-1234", "02139-1234")]
+    ("code", "stored"),
+    [
+        ("02139", "02139"),
+        (2139, "02139"),
+        (80302, "80302"),
+        (" 02139 ", "02139"),
+        ("02139-1234", "02139-1234"),
+    ],
 )
 def test_postal_codes_keep_their_zeros(code, stored):
     assert TOOLS["update_shipping_address"].check(address(postal_code=code))[-1] == stored
 
 
-@pytest.mark.parametrize("code", ["2139", 2139.0, True, -1, 100000, "0213a", "", "\u0660\u0662\u0661\u0663\u0669", ["02139"]])
+@pytest.mark.parametrize(
+    "code", ["2139", 2139.0, True, -1, 100000, "0213a", "", "\u0660\u0662\u0661\u0663\u0669", ["02139"]]
+)
 def test_other_postal_codes_are_refused(code):
     assert TOOLS["update_shipping_address"].check(address(postal_code=code)).field == "postal_code"
 
@@ -76,7 +86,13 @@ def test_other_integers_are_refused(value):
 
 def test_optional_null_is_absent_and_choices_ignore_case():
     check = TOOLS["create_ticket"].check
-    assert check({"topic": " BILLING ", "priority": "Urgent", "order_id": None}) == (None, None, "billing", "urgent", None)
+    assert check({"topic": " BILLING ", "priority": "Urgent", "order_id": None}) == (
+        None,
+        None,
+        "billing",
+        "urgent",
+        None,
+    )
     assert check({"topic": "weather", "priority": "urgent"}).field == "topic"
 
 
@@ -87,7 +103,9 @@ def test_argument_order_does_not_matter():
 
 
 def test_unknown_and_missing_fields_are_named():
-    assert TOOLS["get_order"].check({"order_id": "O-1", "verbose": True}) == BadArgument("verbose", "no such field; fields: order_id")
+    assert TOOLS["get_order"].check({"order_id": "O-1", "verbose": True}) == BadArgument(
+        "verbose", "no such field; fields: order_id"
+    )
     assert TOOLS["get_order"].check({}).field == "order_id"
     assert TOOLS["finish"].check({}) == (None,)
 

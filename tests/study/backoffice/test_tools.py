@@ -50,8 +50,18 @@ REFUSALS = [
     ("schedule_shipment", {"order_id": "O-999", "carrier": "BlueVan"}, "not_found", "order_id"),
     ("schedule_shipment", {"order_id": "O-2", "carrier": "BlueVan"}, "not_reserved", "order_id"),
     ("schedule_shipment", {"order_id": "O-1", "carrier": "BlueVan"}, "wrong_status", "order_id"),
-    ("create_ticket", {"order_id": "O-999", "topic": "billing", "priority": "urgent"}, "not_found", "order_id"),
-    ("create_ticket", {"customer_id": "C-9", "topic": "billing", "priority": "urgent"}, "not_found", "customer_id"),
+    (
+        "create_ticket",
+        {"order_id": "O-999", "topic": "billing", "priority": "urgent"},
+        "not_found",
+        "order_id",
+    ),
+    (
+        "create_ticket",
+        {"customer_id": "C-9", "topic": "billing", "priority": "urgent"},
+        "not_found",
+        "customer_id",
+    ),
     (
         "create_ticket",
         {"order_id": "O-1", "customer_id": "C-2", "topic": "billing", "priority": "urgent"},
@@ -77,7 +87,11 @@ def test_address(state):
 
 
 def test_an_equal_address_succeeds_and_commits_nothing(state):
-    result = call(state, "update_shipping_address", **address("O-1", street="5 elm  Street.", city="BOULDER", postal_code="80302"))
+    result = call(
+        state,
+        "update_shipping_address",
+        **address("O-1", street="5 elm  Street.", city="BOULDER", postal_code="80302"),
+    )
     assert not isinstance(result, Refusal)
     assert canonical(state).changes == {}
     assert state.before_last_write() is state
@@ -114,7 +128,15 @@ def test_reserve_and_ship(state):
 def test_a_ticket_knows_its_customer_and_forgets_free_text(state):
     other = State(state.world)
     call(state, "create_ticket", order_id="O-1", topic="billing", priority="urgent", summary="one text")
-    call(other, "create_ticket", order_id="O-1", customer_id="C-1", topic="billing", priority="urgent", summary="another")
+    call(
+        other,
+        "create_ticket",
+        order_id="O-1",
+        customer_id="C-1",
+        topic="billing",
+        priority="urgent",
+        summary="another",
+    )
     assert canonical(state) == canonical(other)
     assert call(state, "get_customer", customer_id="C-1")["open_tickets"][0]["topic"] == "billing"
     assert call(state, "get_order", order_id="O-1")["open_tickets"][0]["ticket_id"] == "T-1"
@@ -123,7 +145,15 @@ def test_a_ticket_knows_its_customer_and_forgets_free_text(state):
 
 @pytest.mark.parametrize(
     ("query", "ids"),
-    [("ada", ["C-1"]), ("BYRON ada", ["C-1"]), ("bo@x.net", ["C-2"]), ("li", ["C-2"]), ("b", ["C-1", "C-2"]), ("zoe", []), ("ada li", [])],
+    [
+        ("ada", ["C-1"]),
+        ("BYRON ada", ["C-1"]),
+        ("bo@x.net", ["C-2"]),
+        ("li", ["C-2"]),
+        ("b", ["C-1", "C-2"]),
+        ("zoe", []),
+        ("ada li", []),
+    ],
 )
 def test_search(state, query, ids):
     assert [row["customer_id"] for row in call(state, "search_customers", query=query)["customers"]] == ids
@@ -178,7 +208,12 @@ def test_before_last_write_is_one_write_back(state):
 
 
 def test_dropped_fields_are_never_the_id_asked_for(state):
-    asked = {"get_customer": ("customer_id", "C-1"), "get_order": ("order_id", "O-1"), "check_inventory": ("product_id", "P-1"), "list_orders": ("customer_id", "C-1")}
+    asked = {
+        "get_customer": ("customer_id", "C-1"),
+        "get_order": ("order_id", "O-1"),
+        "check_inventory": ("product_id", "P-1"),
+        "list_orders": ("customer_id", "C-1"),
+    }
     for name, fields in DROPPABLE.items():
         arguments = {"query": "ada"} if name == "search_customers" else dict([asked[name]])
         payload = call(state, name, **arguments)

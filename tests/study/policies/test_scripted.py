@@ -26,7 +26,11 @@ def figures():
     for regime in ("clean", "faults_p10", "faults_p25", "no_outage_p25", "heldout_p25", "challenge"):
         law = compile_law(REGIMES[regime])
         for name, policy in SCRIPTED.items():
-            episodes = [play(policy, task, law, evaluation_seed("validation", task.task_id, k)) for task in tasks for k in range(SCHEDULES)]
+            episodes = [
+                play(policy, task, law, evaluation_seed("validation", task.task_id, k))
+                for task in tasks
+                for k in range(SCHEDULES)
+            ]
             count = len(episodes)
             table[regime, name] = (
                 sum(episode.grade().true_success for episode in episodes) / count,
@@ -98,7 +102,9 @@ def test_grounded_never_uses_an_id_that_it_did_not_read():
                 source = task.plan[need]
                 values = task.tools[source.name].check(dict(source.arguments))
                 key = (source.name, task.tools[source.name].resource(values))
-                states = [record.status for record in episode.records if (record.tool, record.resource) == key]
+                states = [
+                    record.status for record in episode.records if (record.tool, record.resource) == key
+                ]
                 if states and "ok" not in states:
                     dropped += 1
                     assert (call.name, tool.resource(tool.check(dict(call.arguments)))) not in made

@@ -1,6 +1,6 @@
 """The only writer of vectors.json: the schedule law once more, on a BLAKE2b written from RFC 7693.
 
-    python tests/vectors/schedule/remake.py
+python tests/vectors/schedule/remake.py
 """
 
 import json
