@@ -151,7 +151,8 @@ def main() -> None:
         print(json.dumps({"format": "prereg.benchmark/1", "registers": results}, indent=2))
         return
     print(
-        f"{'what':<10}{'order':<12}{'rows':>12}{'cells':>10}{'file MB':>9}{'open s':>8}{'sum s':>8}{'cpu s':>8}{'peak MB':>9}"
+        f"{'what':<10}{'order':<12}{'rows':>12}{'cells':>10}{'file MB':>9}"
+        f"{'open s':>8}{'sum s':>8}{'cpu s':>8}{'peak MB':>9}"
     )
     for each in results:
         print(f"{each['what']:<10}{each['order']:<12}{each['rows']:>12,}{each['cells']:>10,}{each['file_mb']:>9.0f}{each['open_s']:>8.2f}"

@@ -258,6 +258,7 @@ _LISTED = {
     if known is not RUNS
     for column in known.columns
 }
+_INDEXES = ("", "Unnamed: 0")  # what data frames leave in a file when their row numbers are written too
 REPEATS = ("schedule", "sample", "slot", "repeat", "episode", "replicate")
 """Columns that number the repetitions inside a cell: averaged over without being asked."""
 CONTEXTS = frozenset(
@@ -275,10 +276,12 @@ def role_of(name: str, type_: ColumnType | None, kind: str | None) -> Role:
         type_: its type, None where unknown.
         kind: the register's declared kind, None for a table without a format.
     """
-    known = FORMATS[kind].column(name) if kind in FORMATS else _LISTED.get(name)
-    if known is not None and name != "run_id":
-        return known.role
     if name == "run_id":
+        return "detail"
+    known = FORMATS[kind].column(name) if kind in FORMATS else _LISTED.get(name)
+    if known is not None:
+        return known.role
+    if name in _INDEXES or name.startswith("__index_level_"):
         return "detail"
     return "key" if type_ in ("text", "integer") else "value"
 

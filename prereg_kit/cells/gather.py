@@ -168,7 +168,7 @@ def gather(
     watch_runs = watch_runs and "run_id" not in layout.columns
 
     def walk_() -> Walk:
-        return Walk(rows, layout.where, key=layout.columns, coded=("run_id",) if watch_runs else (), values=kinds,
+        return Walk(rows, layout.where, key=layout.columns, required=("run_id",) if watch_runs else (), values=kinds,
                     missing=missing_values)  # fmt: skip
 
     walk = walk_()

@@ -9,6 +9,7 @@ from prereg_kit.cells.source import Label
 
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 _SHOWN = 12
+_LONGEST = 80
 
 
 def text_of(label: Label) -> str:
@@ -18,6 +19,14 @@ def text_of(label: Label) -> str:
     if isinstance(label, bool):
         return "true" if label else "false"
     return str(label)
+
+
+def shown(label: Label) -> str:
+    """A label for a message: control characters are escaped, long texts are cut."""
+    text = text_of(label)
+    if not text.isprintable():
+        text = text.encode("unicode_escape").decode("ascii")
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
 
 
 def canonical_order(labels: Iterable[Label]) -> list[Label]:
@@ -37,10 +46,11 @@ def canonical_order(labels: Iterable[Label]) -> list[Label]:
 def listing(labels: Iterable[Label]) -> str:
     """A few labels in canonical order for a message, with the number left out."""
     ordered = canonical_order(labels)
-    shown = ", ".join(text_of(label) for label in ordered[:_SHOWN])
-    return shown + (f" and {len(ordered) - _SHOWN} more" if len(ordered) > _SHOWN else "")
+    return ", ".join(shown(label) for label in ordered[:_SHOWN]) + (
+        f" and {len(ordered) - _SHOWN} more" if len(ordered) > _SHOWN else ""
+    )
 
 
 def key_text(parts: Mapping[str, Label]) -> str:
     """A row's key for a message: `arm=paired, seed=0, task=task-007`."""
-    return ", ".join(f"{name}={text_of(label)}" for name, label in parts.items())
+    return ", ".join(f"{shown(name)}={shown(label)}" for name, label in parts.items())

@@ -17,6 +17,7 @@ from prereg_kit.cells.sums import Sums
 from prereg_kit.cells.walk import Walk
 from prereg_kit.errors import RegisterError
 from prereg_kit.errors import Where as Place
+from prereg_kit.registers import REPEATS
 
 
 @dataclass(frozen=True)
@@ -91,12 +92,15 @@ def settle(
             code="conflicting-rows",
         )
     if policy == "refuse":
+        numbered = any(part.column in REPEATS for part in packer.fields)
         raise RegisterError(
             f"{extra} duplicate row{'s' if extra > 1 else ''}: the same key and the same values again",
             where=Place(file=names[first[0]][0], key=key_text(shown)),
             expected="one row for each key",
             found=lines,
-            next_step="Remove the repeats, or let the plan declare `repeats: drop_exact` for this register.",
+            next_step="Remove the repeats, or let the plan declare `repeats: drop_exact` for this register."
+            if numbered
+            else "Remove the repeats; or, if they are episodes of their own, number them in a column `schedule`.",
             code="repeated-rows",
         )
     firsts = [int(group[0]) for group in groups]

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from prereg_kit.cells.labels import listing, text_of
+from prereg_kit.cells.labels import listing, shown
 from prereg_kit.cells.source import Block, Label, Levels, Mask, Rows, Scan, Where
 from prereg_kit.errors import RegisterError
 from prereg_kit.errors import Where as Place
@@ -35,7 +35,7 @@ def require_columns(rows: Rows, names: Sequence[str], purpose: str) -> None:
             raise RegisterError(
                 f"no column {name!r}, which is needed for {purpose}",
                 where=Place(file=rows.files[0], field=name),
-                expected=f"one of the columns present: {', '.join(sorted(rows.columns))}",
+                expected=f"one of the columns present: {', '.join(map(shown, sorted(rows.columns)))}",
                 found=name,
                 next_step=f"Name the column that the register uses, or export {name!r}.",
                 code="absent-column",
@@ -155,7 +155,7 @@ class Selector:
                         where=Place(file=self._rows.files[0], field=name),
                         expected=f"a value that is present: {listing(present) or 'none'}",
                         found=literal,
-                        next_step="Add the rows, or correct the plan's `where`.",
+                        next_step="Add the rows, or correct the plan.",
                         code="absent-value",
                     )
 
@@ -174,6 +174,3 @@ def _both(left: Mask | bool, right: Mask | bool) -> Mask | bool:
     if left is False or right is False:
         return False
     return np.logical_and(left, right)
-
-
-__all__ = ["TRUTH", "Selector", "literals", "matches", "require_columns", "text_of"]

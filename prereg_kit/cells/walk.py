@@ -71,6 +71,7 @@ class Walk:
         coded: further columns to be coded, which may be missing.
         values: value columns and their kinds; a missing or impossible one is refused at selected rows only.
         lists: list columns.
+        required: further columns to be coded of which a missing value is refused.
         missing: `exclude` leaves rows without a value out and counts them in `excluded`.
     """
 
@@ -84,13 +85,15 @@ class Walk:
         values: Mapping[str, ValueKind] | None = None,
         lists: Sequence[str] = (),
         missing: MissingPolicy = "refuse",
+        required: Sequence[str] = (),
     ) -> None:
         self.rows = rows
         self.key = tuple(key)
+        self.required = tuple(required)
         self.selector = Selector(rows, where)
         self.values = dict(values or {})
         require_columns(rows, (*self.values, *lists), "the endpoint's value")
-        names = tuple(dict.fromkeys((*self.selector.columns, *self.key, *coded)))
+        names = tuple(dict.fromkeys((*self.selector.columns, *self.key, *self.required, *coded)))
         self.scan: Scan = rows.scan(names, self.values, tuple(lists))
         self.missing = missing
         self.used = 0
@@ -109,7 +112,7 @@ class Walk:
             part = Part(block, None if mask is True else np.flatnonzero(mask))
             if part.rows is not None and len(part.rows) == block.size:
                 part = Part(block, None)
-            for name in self.key:
+            for name in (*self.key, *self.required):
                 self._require_key(part, name)
             for name in self.values:
                 part = self._checked(part, name)

@@ -13,7 +13,7 @@ from prereg_kit.cells.source import Block, Ints, Levels, Mask, ValueKind
 from prereg_kit.errors import RegisterError, Where
 from prereg_kit.register_file.arrays import Coder, lists_of, values_of
 from prereg_kit.register_file.parts import Part
-from prereg_kit.registers import ColumnType, RunRow, role_of
+from prereg_kit.registers import FORMATS, ColumnType, RunRow, role_of
 
 _NUMBERS = {"integer", "number"}
 
@@ -71,7 +71,7 @@ class PartRows:
     @property
     def key(self) -> tuple[str, ...]:
         """Every column that identifies a row, in the order of the files."""
-        kind = self._kind if self.declared else None
+        kind = self._kind if all(part.kind == self._kind for part in self._parts) else None
         looks = {name: type_ for part in self._parts for name, type_ in part.looks.items()}
         return tuple(
             name
@@ -173,7 +173,8 @@ class PartScan:
         if name not in part.schema.names:
             return levels.code(None)
         codes = coder.codes(batch.column(name))
-        declared = part.format.column(name) if part.format else None
+        known = part.format or FORMATS.get(part.stem or "")
+        declared = known.column(name) if known else None
         if declared is not None and declared.nullable:
             if isinstance(codes, int):
                 return levels.code(None) if codes < 0 else codes

@@ -393,6 +393,36 @@ def test_a_key_without_a_value_is_refused():
     assert "5 (" in error.where.key
 
 
+def test_a_row_that_names_no_run_is_refused():
+    rows = episodes(FIRST)
+    rows[2]["run_id"] = None
+    error = refused(rows)
+    assert (error.code, error.where.field) == ("missing-key", "run_id")
+
+
+def test_rows_without_a_number_are_told_apart_by_nothing():
+    rows = [{name: value for name, value in row.items() if name != "schedule"} for row in episodes(FIRST)]
+    error = refused([row for row in rows if row["task"] == "10" and row["seed"] == 2])
+    assert error.code == "repeated-rows"
+    assert "number them in a column `schedule`" in str(error)
+
+
+def test_hostile_names_reach_no_terminal():
+    cells = {(arm, 0, "\x1b[31mred\n" + "x" * 500): [1] for arm in ARMS} | {("paired", 0, "b"): [1]}
+    error = refused(episodes(cells, regime="a") + episodes({("paired", 1, "\x07"): [1]}, regime="a"))
+    assert str(error).isprintable()
+    rows = episodes({(arm, 0, "\x1b[31mred\n" + "x" * 500): [1] for arm in ARMS})
+    error = refused([*rows, rows[0]])
+    assert str(error).isprintable()
+    assert len(str(error)) < 600
+
+
+def test_row_numbers_of_data_frames_identify_nothing():
+    rows = [{**row, "__index_level_0__": i, "Unnamed: 0": i} for i, row in enumerate(episodes(FIRST))]
+    assert differences(table(rows)) == differences(table(episodes(FIRST)))
+    assert refused([*rows, {**rows[0], "__index_level_0__": 99}]).code == "repeated-rows"
+
+
 def test_arguments_that_contradict_each_other():
     with pytest.raises(UsageError):
         table(episodes(FIRST), arm=None)

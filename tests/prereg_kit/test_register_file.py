@@ -278,7 +278,15 @@ def test_kinds_by_format_by_name_and_by_nothing(tmp_path):
 def test_a_frame_is_a_register():
     import pandas as pd
 
-    assert cells(Registers.from_frames({"episodes": pd.DataFrame(rows())})) == WANTED
+    frame = pd.DataFrame(rows())
+    assert cells(Registers.from_frames({"episodes": frame})) == WANTED
+    frame["task"] = pd.Categorical(frame["task"], categories=["task-9", *sorted(set(frame["task"]))])
+    frame["seed"] = frame["seed"].astype("Int64")
+    frame["true_success"] = frame["true_success"].astype("boolean")
+    frame["when"] = pd.Timestamp("2026-01-01")
+    assert cells(Registers.from_frames({"episodes": frame})) == WANTED
+    frame["seed"] = frame["seed"].astype("float64")
+    assert cells(Registers.from_frames({"episodes": frame})) == WANTED
     with pytest.raises(UsageError):
         Registers.from_frames({"diary": rows()})
     with pytest.raises(RegisterError, match="no rows"):
