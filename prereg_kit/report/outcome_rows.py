@@ -164,13 +164,25 @@ def _units(per: dict[str, Figure], unit: str | None, signed: bool) -> tuple[tupl
     return tuple((name, rounding.figure(number, unit, signed=signed)) for name, number in per.items())
 
 
+def _bare(text: str, clause: Clause) -> str:
+    """`text` without `(reported)` where the clause's own outcome says so already."""
+    return text.removesuffix(rounding.REPORTED) if clause.evidence == "reported" else text
+
+
 def _found(clause: Clause, unit: str | None, signed: bool) -> str:
     """What a criterion compared: an interval, an estimate, or nothing where it compared many values."""
     if clause.criterion in _EACH:
         return rounding.NOTHING
     if clause.interval is not None:
-        return rounding.interval(clause.interval, unit, signed=signed)
-    return rounding.figure(clause.estimate, unit, signed=signed)
+        return _bare(rounding.interval(clause.interval, unit, signed=signed), clause)
+    return _bare(rounding.figure(clause.estimate, unit, signed=signed), clause)
+
+
+def _margin(clause: Clause, unit: str | None) -> str:
+    """How far inside (+) or outside (-) its bound a clause lies; a majority's margin is a count and says little."""
+    if clause.criterion == "at_majority":
+        return rounding.NOTHING
+    return _bare(rounding.figure(clause.distance, unit, signed=True), clause)
 
 
 def clause_line(clause: Clause, endpoint: str | None, unit: str | None) -> ClauseLine:
@@ -185,11 +197,8 @@ def clause_line(clause: Clause, endpoint: str | None, unit: str | None) -> Claus
         shown=shown(clause.outcome, clause.evidence),
         mark=MARKS[clause.outcome],
         found=_found(clause, unit, signed),
-        margin=rounding.figure(clause.distance, unit, signed=True),
-        per_unit=tuple(  # the clause says itself that it is reported
-            (name, text.removesuffix(rounding.REPORTED))
-            for name, text in _units(clause.per_unit, unit, signed)
-        ),
+        margin=_margin(clause, unit),
+        per_unit=tuple((name, _bare(text, clause)) for name, text in _units(clause.per_unit, unit, signed)),
         reasons=sentences(clause.reasons),
         children=tuple(clause_line(part, endpoint, unit) for part in clause.clauses),
     )
