@@ -10,10 +10,8 @@ from pathlib import Path
 import click
 
 from prereg_kit import archive
-from prereg_kit.archive.renew import renew
 from prereg_kit.cli.stamping import BANNER, Asking, outcome, report, say, show, stamping_options
 from prereg_kit.errors import NotCheckedError, PreregError, UsageError, Where
-from prereg_kit.evidence import Examiner, evidence_files
 
 
 @click.command()
@@ -28,6 +26,9 @@ def command(root: str, *, within: int | None, as_json: bool, asking: Asking) -> 
     tokens, certificates, revocation data, earlier renewals. A renewal that comes too late is kept and reported
     as a gap by verify-timestamps.
     """
+    from prereg_kit.archive.renew import renew
+    from prereg_kit.evidence import Examiner, evidence_files
+
     stamper = asking.stamper()
     if stamper is None:
         raise UsageError("nobody to ask", next_step="Name authorities with --tsa, or --demo-tsa.")

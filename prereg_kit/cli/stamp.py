@@ -61,6 +61,25 @@ def _from_file(folder: str, response: bytes, asking: Asking) -> archive.Stamper:
     return stamp
 
 
+def _refresh(folder: str, asking: Asking, *, as_json: bool) -> None:
+    """Fetch revocation data again; exit 3 if nothing new came."""
+    from prereg_kit.archive.refresh import refresh_revocation
+    from prereg_kit.tsa.revocation import fetch_all
+
+    settings = asking.settings
+    document, added = refresh_revocation(
+        folder, lambda chain: fetch_all(chain, settings.limits, settings.clock)
+    )
+    say(f"{folder}: {added} new pieces of revocation data")
+    frozen = archive.Frozen(document, archive.Stamps(), existed=True)
+    if as_json:
+        value = {"format": "prereg.freeze-report/1", "documents": [report(frozen)], "refused": []}
+        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    else:
+        show(frozen)
+    sys.exit(0 if added else 3)
+
+
 @click.command()
 @click.argument("folder")
 @click.option(
@@ -68,6 +87,7 @@ def _from_file(folder: str, response: bytes, asking: Asking) -> archive.Stamper:
 )
 @click.option("--offline", is_flag=True, help="Prepare queries for the authorities of --tsa; ask nobody.")
 @click.option("--query", type=click.File("rb"), help="Send this prepared query instead of a fresh one.")
+@click.option("--revocation", is_flag=True, help="Fetch CRLs and OCSP answers again for the stamps at hand.")
 @stamping_options
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON report.")
 def command(
@@ -76,6 +96,7 @@ def command(
     response: BinaryIO | None,
     offline: bool,
     query: BinaryIO | None,
+    revocation: bool,
     as_json: bool,
     asking: Asking,
 ) -> None:
@@ -84,6 +105,9 @@ def command(
     Without options, the authorities that were asked before and did not answer are asked again.
     """
     record = archive.read_record(archive.load_frozen(folder).folder)
+    if revocation:
+        _refresh(folder, asking, as_json=as_json)
+        return
     if response is not None:
         stamper = _from_file(folder, response.read(), asking)
     else:
