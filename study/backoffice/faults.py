@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from prereg_kit.digest import canonical_json, sha256_bytes
@@ -58,7 +58,7 @@ HELDOUT_TYPES: Weights = ((TIMEOUT_AFTER_COMMIT, Fraction(1)), (FIELD_DROPOUT, F
 _FULL = 1 << 64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NoiseLaw:
     """The noise of a regime.
 
@@ -84,8 +84,13 @@ class NoiseLaw:
         if unknown:
             raise ConfigError("fault types of a noise law", expected=", ".join(FAULT_TYPES), found=unknown)
 
+    @cached_property
+    def label(self) -> str:
+        """Law version, p, q and digest of the weights, as recorded with every episode."""
+        return f"{LAW} p={self.rate} q={self.flip_rate} weights={self.weights_digest()}"
+
     def weights_digest(self) -> str:
-        """SHA-256 over the law's version, its weights and the challenge switch; recorded with every episode."""
+        """SHA-256 over the law's version, its weights and the challenge switch."""
         value = {
             "law": LAW,
             "weights": [[kind, str(weight)] for kind, weight in self.weights],

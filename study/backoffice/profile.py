@@ -8,7 +8,7 @@ registers made with different knobs can never be mistaken for each other.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import cached_property
 from typing import Literal
 
 from prereg_kit.digest import canonical_json, sha256_bytes
@@ -130,7 +130,7 @@ class Language:
     free_text: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Profile:
     """A world and a language under one name."""
 
@@ -155,7 +155,11 @@ class Profile:
 
     def digest(self) -> str:
         """SHA-256 of every knob; recorded with every episode."""
-        return _digest(self)
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
+        return sha256_bytes(canonical_json(asdict(self)))
 
     def phrasings(self, form: str) -> tuple[str, ...]:
         """The phrasings of one form of sub-request.
@@ -167,8 +171,3 @@ class Profile:
             if name == form:
                 return texts
         raise ConfigError(f"profile {self.name!r} has no words for a sub-request", found=form)
-
-
-@lru_cache(maxsize=64)
-def _digest(profile: Profile) -> str:
-    return sha256_bytes(canonical_json(asdict(profile)))

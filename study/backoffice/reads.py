@@ -66,18 +66,24 @@ def cut_page(key: str, payload: Payload, parameter: int) -> Payload:
 def search_customers(state: State, values: tuple[str, int]) -> Payload | Refusal:
     """Customers for whom every query word begins a word of the name or the e-mail, case ignored, by id."""
     query, offset = values
-    words = query.casefold().split()
+    wanted = query.casefold().split()
+    customers = state.world.customers
     rows = [
-        {"customer_id": row.customer_id, "name": row.name, "email": row.email}
-        for row in state.world.customers.values()
-        if _matches(words, row.name, row.email)
+        {"customer_id": key, "name": customers[key].name, "email": customers[key].email}
+        for key, words in state.world.words.items()
+        if _matches(wanted, words)
     ]
     return page("customers", rows, offset, state.world.page_size)
 
 
-def _matches(words: list[str], name: str, email: str) -> bool:
-    parts = [*name.casefold().split(), email.casefold()]
-    return all(any(part.startswith(word) for part in parts) for word in words)
+def _matches(wanted: list[str], words: tuple[str, ...]) -> bool:
+    for start in wanted:
+        for word in words:
+            if word.startswith(start):
+                break
+        else:
+            return False
+    return True
 
 
 def get_customer(state: State, values: tuple[str]) -> Payload | Refusal:

@@ -83,7 +83,7 @@ class World:
         products: by id.
         orders: by id.
         orders_of: order ids of each customer, ascending.
-        carriers: as the profile lists them.
+        words: what a search looks at: case-folded words of each customer's name, and the e-mail.
         page_size: rows on a page of a list response.
     """
 
@@ -91,6 +91,7 @@ class World:
     products: Mapping[str, Product]
     orders: Mapping[str, Order]
     orders_of: Mapping[str, tuple[str, ...]]
+    words: Mapping[str, tuple[str, ...]]
     page_size: int
 
     @classmethod
@@ -106,6 +107,12 @@ class World:
             MappingProxyType({row.product_id: row for row in sorted(products)}),
             MappingProxyType({row.order_id: row for row in sorted(orders)}),
             MappingProxyType({key: tuple(ids) for key, ids in held.items()}),
+            MappingProxyType(
+                {
+                    row.customer_id: (*row.name.casefold().split(), row.email.casefold())
+                    for row in sorted(customers)
+                }
+            ),
             page_size,
         )
 

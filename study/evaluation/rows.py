@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 from study.backoffice.episode import Episode
 from study.backoffice.faults import NoiseLaw
 from study.backoffice.log import fault_counts
 from study.backoffice.profile import Profile
-from study.backoffice.schedule import LAW
 from study.records import EpisodeRow
 
 
@@ -65,16 +63,10 @@ def episode_row(label: RunLabel, law: NoiseLaw, schedule: int, episode: Episode)
         flipped=outcome.flipped,
         policy=label.policy,
         profile=profile_label(task.profile),
-        noise=noise_label(law),
+        noise=law.label,
     )
 
 
 def profile_label(profile: Profile) -> str:
     """Name and digest of the knobs, as recorded with every episode."""
     return f"{profile.name} {profile.digest()}"
-
-
-@lru_cache(maxsize=64)
-def noise_label(law: NoiseLaw) -> str:
-    """Law version, p, q and digest of the weights, as recorded with every episode."""
-    return f"{LAW} p={law.rate} q={law.flip_rate} weights={law.weights_digest()}"

@@ -217,7 +217,7 @@ def test_effective_iff_the_reply_differs_from_the_clean_counterfactual(tasks, re
     for task in tasks[:80]:
         calls = plan_calls(task)
         calls += [
-            call for call in calls if not task.tools[call[0]].kind == "write"
+            call for call in calls if task.tools[call[0]].kind != "write"
         ]  # read again after the writes
         episode = Episode(task, law, train_seed(2, task.index))
         for name, arguments in calls[: task.budget]:
