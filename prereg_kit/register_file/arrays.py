@@ -95,7 +95,10 @@ class Coder:
             indices = pc.fill_null(indices, len(values))
         elif len(values) == 1:
             return int(self._table[0])
-        found: Ints = self._table.take(indices.to_numpy(zero_copy_only=False))
+        try:
+            found: Ints = self._table.take(indices.to_numpy(zero_copy_only=False))
+        except IndexError as error:
+            raise pa.ArrowInvalid("a row points outside the column's dictionary") from error
         if len(found) and int(found.min()) == int(found.max()):
             return int(found[0])
         return found

@@ -113,7 +113,7 @@ def reading(file: str) -> Iterator[None]:
     """
     try:
         yield
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise RegisterError(
             f"the file cannot be read: {first[:300]}",
@@ -152,6 +152,9 @@ def open_part(found: Found, digest: str | None = None) -> Part:
     else:
         with reading(name), pq.ParquetFile(found.path, page_checksum_verification=True) as source:
             schema, rows = source.schema_arrow, source.metadata.num_rows
+            names = schema.names  # decoded here, so that a name that is not UTF-8 is found here
+            if rows < 0:
+                raise pa.ArrowInvalid(f"{rows} rows of {len(names)} columns")
         text = (schema.metadata or {}).get(FORMAT_KEY.encode())
         known = format_of(text.decode("utf-8", "replace"), name) if text is not None else None
         part = Part(name, schema, rows, "parquet", path=found.path, format=known, stem=stem, sha256=digest)

@@ -12,7 +12,7 @@ from prereg_kit.cells.labels import text_of
 from prereg_kit.cells.source import Block, Ints, Levels, Mask, ValueKind
 from prereg_kit.errors import RegisterError, Where
 from prereg_kit.register_file.arrays import Coder, lists_of, values_of
-from prereg_kit.register_file.parts import Part
+from prereg_kit.register_file.parts import Part, reading
 from prereg_kit.registers import FORMATS, ColumnType, RunRow, role_of
 
 _NUMBERS = {"integer", "number"}
@@ -152,18 +152,23 @@ class PartScan:
         coders = {name: Coder(self.levels[name], part.file, name) for name in (*names, *self._lists)}
         first = 0
         for batch in part.batches((*names, *self._values, *self._lists), as_codes=(*names, *self._values)):
-            codes = {name: self._codes(part, batch, coders[name], name) for name in names}
-            yield Block(
-                file=part.file,
-                first_row=first,
-                size=batch.num_rows,
-                codes=codes,
-                values={name: values_of(batch.column(name), kind) for name, kind in self._values.items()},
-                lists={name: lists_of(batch.column(name), coders[name]) for name in self._lists},
-                raw=_raw(batch, part),
-                keep=self._of_counted_runs(part, codes) if watched else None,
-            )
+            with reading(part.file):
+                codes = {name: self._codes(part, batch, coders[name], name) for name in names}
+                block = Block(
+                    file=part.file,
+                    first_row=first,
+                    size=batch.num_rows,
+                    codes=codes,
+                    values={name: values_of(batch.column(name), kind) for name, kind in self._values.items()},
+                    lists={name: lists_of(batch.column(name), coders[name]) for name in self._lists},
+                    raw=_raw(batch, part),
+                    keep=self._of_counted_runs(part, codes) if watched else None,
+                )
+            yield block
             first += batch.num_rows
+        if first != part.rows:
+            with reading(part.file):
+                raise pa.ArrowInvalid(f"the file says that it has {part.rows} rows and holds {first}")
 
     def _codes(self, part: Part, batch: pa.RecordBatch, coder: Coder, name: str) -> Ints | int:
         levels = self.levels[name]

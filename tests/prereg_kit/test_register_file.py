@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import random
 import signal
 import time
 from dataclasses import replace
@@ -204,6 +205,21 @@ def test_damaged_pages_are_found_by_their_checksums(tmp_path):
     error = refused(info.path)
     assert error.code == "corrupt"
     assert "e.parquet" in str(error)
+
+
+def test_damaged_bytes_never_change_an_answer(tmp_path):
+    data = write_register(tmp_path / "e.parquet", "episodes", rows()).path.read_bytes()
+    path, rng, damaged = tmp_path / "x.parquet", random.Random(7), 0
+    for _ in range(150):
+        changed = bytearray(data)
+        changed[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        path.write_bytes(changed)
+        try:
+            assert cells(open_register([path])) == WANTED
+        except RegisterError as error:
+            assert "x.parquet" in str(error)
+            damaged += 1
+    assert damaged > 75
 
 
 def test_a_pointer_in_place_of_the_bytes(tmp_path):
