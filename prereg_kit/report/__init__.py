@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from prereg_kit.errors import DocumentError, NotCheckedError, UsageError, Where
-from prereg_kit.report.environment import FORMATS, Format
+from prereg_kit.report.escape import FORMATS, Format
 from prereg_kit.report.page import build
 from prereg_kit.report.tables import NAMES as TABLES
 from prereg_kit.verdict import Verdicts

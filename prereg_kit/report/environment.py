@@ -7,15 +7,13 @@ expression and to none of the template's own text. No template of ours marks dat
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from prereg_kit.report import escape
-
-Format = Literal["md", "html", "latex", "csv"]
-FORMATS: tuple[Format, ...] = ("md", "html", "latex", "csv")
+from prereg_kit.report.escape import Format
 
 _ESCAPERS: dict[str, Callable[[str], str]] = {
     "md": escape.markdown,

@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import Literal
+
+Format = Literal["md", "html", "latex", "csv"]
+FORMATS: tuple[Format, ...] = ("md", "html", "latex", "csv")
 
 # Cc and Cf hold ESC (terminal control), NUL, direction overrides and zero-width marks; Cs cannot be encoded.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})

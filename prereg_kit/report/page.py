@@ -95,7 +95,7 @@ def _predictions(verdicts: Verdicts) -> Iterator[PredictionRow]:
             yield _prediction(name, other, reading)
 
 
-def _banners(verdicts: Verdicts) -> tuple[str, ...]:
+def _banners(verdicts: Verdicts, title: str) -> tuple[str, ...]:
     """The labels as given; an unfrozen or retrospective plan is announced even if no label does."""
     plan = verdicts.plan
     labels = [*verdicts.labels]
@@ -106,7 +106,7 @@ def _banners(verdicts: Verdicts) -> tuple[str, ...]:
         labels.append("UNFROZEN PLAN: its rules could have been written after the data")
     if plan.kind == "retrospective" and "retrospective" not in said:
         labels.append("Retrospective: a re-expression of rules whose results were already known")
-    marks = hidden(json.dumps(verdicts.to_json(), ensure_ascii=False))
+    marks = hidden(json.dumps([title, verdicts.to_json()], ensure_ascii=False))
     if marks:
         labels.append(f"Some names hold invisible or direction-changing characters: {', '.join(marks[:8])}")
     return tuple(labels)
@@ -157,9 +157,10 @@ def build(verdicts: Verdicts, title: str | None = None) -> Page:
         verdicts: what `decide` wrote.
         title: the page's title; default: the plan's title, or its id.
     """
+    title = title or f"Outcomes: {verdicts.plan.title or verdicts.plan.id}"
     return Page(
-        title=title or f"Outcomes: {verdicts.plan.title or verdicts.plan.id}",
-        banners=_banners(verdicts),
+        title=title,
+        banners=_banners(verdicts, title),
         facts=_facts(verdicts),
         tiles=_tiles(verdicts),
         rows=tuple(rows(verdicts)),

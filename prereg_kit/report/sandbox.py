@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from prereg_kit.errors import NotCheckedError, RenderError, Where
-from prereg_kit.report.environment import Format
+from prereg_kit.report.escape import Format
 from prereg_kit.report.page import Page, build
 from prereg_kit.verdict import Verdicts
 

@@ -9,8 +9,8 @@ from importlib.resources import files
 from markupsafe import Markup
 
 from prereg_kit.report import geometry, tables
-from prereg_kit.report.environment import Format, environment
-from prereg_kit.report.escape import one_line, visible
+from prereg_kit.report.environment import environment
+from prereg_kit.report.escape import Format, one_line, visible
 from prereg_kit.report.page import Page
 
 _TEMPLATES: dict[Format, str] = {

@@ -7,6 +7,8 @@ import html
 import io
 import json
 import re
+import subprocess
+import sys
 from fractions import Fraction
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -195,6 +197,14 @@ def test_what_is_written_reads_back_even_where_a_gate_is_unknown() -> None:
     assert report.load(GOLDEN / "verdicts.json").gates["gate3"].holds is None
 
 
+def test_reading_and_printing_on_a_terminal_load_no_template_engine() -> None:
+    code = "import sys, prereg_kit.report, prereg_kit.cli.output; sys.exit('jinja2' in sys.modules)"
+    assert (
+        subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2]).returncode
+        == 0
+    )
+
+
 def test_unknown_format_and_table() -> None:
     with pytest.raises(UsageError):
         report.render(EXAMPLE, "pdf")  # type: ignore[arg-type]
@@ -336,6 +346,8 @@ def test_headings_are_named_and_plots_are_described() -> None:
 def test_hidden_characters_are_announced_and_controls_written_out() -> None:
     text = report.render(one(name="a\u202eb\x1b[2Jc"), "html")
     assert "U+202E" in build(one(name="a\u202eb")).banners[0]
+    assert "U+202E" in build(one(), "a\u202eb").banners[0]
+    assert build(one()).banners == ()
     assert "\x1b" not in text
     assert "[U+001B]" in text
 
