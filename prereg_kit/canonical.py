@@ -22,15 +22,18 @@ def canonical(table: Integers) -> Integers:
     return np.ascontiguousarray(table[rows][:, columns])
 
 
-def canonical_order(tables: Integers) -> tuple[Integers, Integers]:
+def canonical_order(tables: Integers, arm: Integers | None = None) -> tuple[Integers, Integers]:
     """Row order [S] and column order [T] that put tables [H, S, T], permuted together, into one form.
+
+    Rows of a lower `arm` [S] come first and are never exchanged with those of another.
 
     Rows are ranked by their sorted cells, and rows that tie by what their columns hold, for as long as that
     separates more of them (colour refinement); columns are then sorted. Rows that still tie are mostly
     exchangeable; they are tried in every order (up to 5,040) and the smallest table is kept.
     """
     cells = _labels(tables)
-    rank = _ranks(np.sort(cells, axis=1))
+    group = np.zeros(len(cells), dtype=np.int64) if arm is None else arm
+    rank = _ranks(np.column_stack([group, np.sort(cells, axis=1)]))
     classes = int(rank.max()) + 1
     while classes < len(rank):
         column_rank = _ranks(np.sort(_pair(cells, rank[:, None]), axis=0).T)

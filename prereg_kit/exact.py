@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 from prereg_kit.errors import DecisionError
 from prereg_kit.lattice import Lattice, distribution
 from prereg_kit.mixture import Integers, Mixture
+from prereg_kit.transform import seconds
 
 COST_LIMIT = 60.0
 MAX_SEEDS = 16  # 300,540,195 multisets: far beyond the cost limit, and the weights still fit in 64 bits
@@ -132,7 +133,7 @@ def cost(seeds: int, tasks: int, span: int) -> float:
         span: largest minus smallest D, in units of the greatest common divisor of their differences.
     """
     points = seeds * tasks * span + 1
-    return _seconds(math.comb(2 * seeds - 1, seeds), points, min(seeds * span, tasks))
+    return seconds(math.comb(2 * seeds - 1, seeds), points, seeds * span, tasks)
 
 
 def applies(D: ArrayLike, limit: float = COST_LIMIT) -> bool:  # noqa: N803
@@ -148,12 +149,8 @@ def applies(D: ArrayLike, limit: float = COST_LIMIT) -> bool:  # noqa: N803
     columns, multiplicity = compress(reduced)
     rows = np.eye(seeds, dtype=np.int64) * seeds
     first, last = Mixture(columns, multiplicity, rows, np.ones(seeds, dtype=np.int64), tasks).window()
-    terms = min(seeds * int(reduced.max(initial=0)), columns.shape[1])
-    return _seconds(math.comb(2 * seeds - 1, seeds), last - first + 1, terms) <= limit
-
-
-def _seconds(components: int, points: int, terms: int) -> float:
-    return components * (points / 2) * (2e-8 + 3e-10 * terms) + 1e-7 * points
+    reach = seeds * int(reduced.max(initial=0))
+    return seconds(math.comb(2 * seeds - 1, seeds), last - first + 1, reach, columns.shape[1]) <= limit
 
 
 def multisets(size: int) -> tuple[Integers, Integers]:

@@ -60,11 +60,6 @@ SCHEME_WORDS: dict[str, str] = {
     "unpaired": "seeds of each arm apart x tasks, crossed",
     "pooled": "single episodes, as if independent",
 }
-ONE_SEED = "one seed pair: tasks only, seed variance not identifiable"
-ONE_TASK = "one task: seed pairs only, task variance not identifiable"
-CONSTANT = (
-    "nothing that is resampled varies, so every resample gives the same value and the interval is a point"
-)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from prereg_kit.transform import EPS, smooth_length, transform
 
 _SCALE = 1 << 62
 _NEAR = Fraction(1, 10**9)
-RECHECK_LIMIT = 120.0  # seconds, by the fixed estimate of `Mixture.recheck_cost`
+RECHECK_LIMIT = 20.0  # seconds, by the fixed estimate of `Mixture.recheck_cost`
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,10 @@ with h_w the histogram of the integers v_w = composition_w @ table over the unit
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -112,50 +115,52 @@ def exact_quantile(mixture: Mixture, p: Fraction, highest: int) -> int:
         below += count
         if below >= need:
             return index
-    raise AssertionError("the filter's bound does not hold")  # pragma: no cover
+    raise AssertionError("the filter's bound does not hold")
 
 
-def exact_counts(mixture: Mixture, highest: int) -> list[int]:
-    """How many of `mixture.outcomes` equally likely outcomes fall on each index 0..`highest`, as integers."""
-    reach = min(highest, mixture.top // mixture.outer)
-    counts = [0] * (reach + 1)
+def exact_counts(mixture: Mixture, highest: int) -> Iterator[int]:
+    """How many of `mixture.outcomes` equally likely outcomes fall on index 0, 1, .. `highest`, as integers."""
+    if mixture.outer == 1:
+        yield from _inner_counts(mixture, highest)
+        return
+    inner = list(_inner_counts(mixture, min(highest, mixture.top // mixture.outer)))
+    least = next((index for index, count in enumerate(inner) if count), highest + 1)
+    base = {index - least: count for index, count in enumerate(inner) if count}
+    powers = _power_of_polynomial(base, mixture.outer) if base else iter(())
+    for index in range(highest + 1):
+        yield next(powers) if index >= mixture.outer * least else 0
+
+
+def _inner_counts(mixture: Mixture, highest: int) -> Iterator[int]:
+    """Counts of a single copy; the components advance together, so only their last terms are kept."""
+    running: list[tuple[int, int, int, Iterator[int]]] = []
     for composition, weight in zip(mixture.compositions, mixture.weights.tolist(), strict=True):
         values = composition @ mixture.table
         low = int(values.min())
         step = max(int(np.gcd.reduce(values - low)), 1)
         places, inverse = np.unique((values - low) // step, return_inverse=True)
-        sizes = np.bincount(inverse, weights=mixture.multiplicity).astype(np.int64).tolist()
-        start = mixture.power * low
-        if start > reach:
-            continue
-        base = dict(zip(places.tolist(), sizes, strict=True))
-        for place, count in enumerate(_power_of_polynomial(base, mixture.power, (reach - start) // step)):
-            counts[start + step * place] += weight * count
-    if mixture.outer == 1:
-        return counts
-    first = next((index for index, count in enumerate(counts) if count), None)
-    if first is None or mixture.outer * first > highest:
-        return [0] * (highest + 1)
-    base = {index - first: count for index, count in enumerate(counts) if count}
-    powers = _power_of_polynomial(base, mixture.outer, highest - mixture.outer * first)
-    return [0] * (mixture.outer * first) + powers
+        sizes = np.bincount(inverse, weights=mixture.multiplicity).astype(np.int64)
+        base = dict(zip(places.tolist(), sizes.tolist(), strict=True))
+        running.append((mixture.power * low, step, weight, _power_of_polynomial(base, mixture.power)))
+    for index in range(highest + 1):
+        yield sum(
+            weight * next(terms)
+            for start, step, weight, terms in running
+            if index >= start and (index - start) % step == 0
+        )
 
 
-def _power_of_polynomial(base: dict[int, int], power: int, degree: int) -> list[int]:
-    """Coefficients 0..`degree` of (sum_k base[k] x**k) ** power; base[0] > 0.
+def _power_of_polynomial(base: dict[int, int], power: int) -> Iterator[int]:
+    """Coefficients 0, 1, 2, .. of (sum_k base[k] x**k) ** power, without end; base[0] > 0.
 
-    From P' h = power h' P for P = h**power: n h_0 P_n = sum_k (k (power + 1) - n) h_k P_(n - k).
+    From P' h = power h' P for P = h**power: n h_0 P_n = sum_k (k (power + 1) - n) h_k P_(n - k) (Miller's
+    recurrence; Knuth, The Art of Computer Programming 2, section 4.7, equation 9).
     """
-    constant = base[0]
-    rest = [(place, count, place * (power + 1) * count) for place, count in sorted(base.items()) if place]
-    result = [constant**power]
-    for n in range(1, degree + 1):
-        total = 0
-        for place, count, slope in rest:
-            if place > n:
-                break
-            earlier = result[n - place]
-            if earlier:
-                total += (slope - n * count) * earlier
-        result.append(total // (n * constant))
-    return result
+    constant, degree = base[0], max(base)
+    rest = [(place, count, place * (power + 1) * count) for place, count in base.items() if place]
+    recent = deque([constant**power], maxlen=max(degree, 1))
+    yield recent[0]
+    for n in itertools.count(1):
+        total = sum((slope - n * count) * recent[-place] for place, count, slope in rest if place <= n)
+        recent.append(total // (n * constant))
+        yield recent[-1]

@@ -99,7 +99,7 @@ class Stream:
         if not 1 <= bound <= _HALF:
             raise DecisionError("cannot draw below this bound", expected="1 .. 2**32", found=bound)
         least = np.uint32(_HALF % bound)
-        accepted: list[NDArray[np.int64]] = []
+        accepted = [np.empty(0, dtype=np.int64)]
         while count:
             product = self.halves(count) * np.uint64(bound)
             keep = None
@@ -111,7 +111,7 @@ class Stream:
                 chosen = chosen[keep]
             accepted.append(chosen)
             count -= len(chosen)
-        return np.concatenate(accepted) if len(accepted) != 1 else accepted[0]
+        return accepted[1] if len(accepted) == 2 else np.concatenate(accepted)
 
     def normal(self, count: int) -> NDArray[np.float64]:
         """The next `count` standard normal numbers, float64 [count], two halves each; for simulation only.

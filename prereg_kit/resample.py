@@ -92,7 +92,7 @@ def _sums(tables: Integers, resamples: int, key: StreamKey) -> Integers:
     count, seeds, tasks = tables.shape
     columns, column_of = _columns(tables.reshape(count * seeds, tasks))
     matrix = columns.T.astype(np.float64)
-    result = np.empty((count, resamples), dtype=np.int64)
+    result = _room(count, resamples)
     rows = _rows(tasks)
     drawn = counts(key.on("seeds"), seeds, resamples, rows=rows)
     for start, taken in counts(key.on("tasks"), tasks, resamples, rows=rows, column_of=column_of):
@@ -115,14 +115,13 @@ def unpaired(
             "arms with different numbers of tasks", found=f"{above.shape[1]}, {below.shape[1]}"
         )
     common = math.lcm(len(above), len(below))
-    table = np.concatenate(
-        [canonical(above) * (common // len(above)), -canonical(below) * (common // len(below))]
-    )
+    table = np.concatenate([above * (common // len(above)), -below * (common // len(below))])
+    order, places = canonical_order(table[None], np.repeat([0, 1], [len(above), len(below)]))
+    table = table[order][:, places]
     rows, tasks = _rows(above.shape[1]), above.shape[1]
-    table = table[:, canonical_order(table[None])[1]]
     columns, column_of = _columns(table)
     matrix = columns.T.astype(np.float64)
-    sums = np.empty(resamples, dtype=np.int64)
+    sums = _room(resamples)
     first = counts(key.on("treatment seeds"), len(above), resamples, rows=rows)
     second = counts(key.on("reference seeds"), len(below), resamples, rows=rows)
     for start, drawn in counts(key.on("tasks"), tasks, resamples, rows=rows, column_of=column_of):
@@ -155,7 +154,7 @@ def own_tasks(rows: Sequence[ArrayLike], denominator: int, resamples: int, key: 
     table = table[np.lexsort(table.T[::-1])]
     seeds, tasks = table.shape
     flat = table.ravel()
-    sums = np.empty(resamples, dtype=np.int64)
+    sums = _room(resamples)
     for start, size, block in blocks(resamples):
         who = Stream(key.on("seeds"), block).below(seeds, size * seeds)
         stream = Stream(key.on("tasks of a drawn seed"), block)
@@ -172,7 +171,7 @@ def _one_axis(values: Integers, denominator: int, resamples: int, key: StreamKey
     ordered = np.sort(values)
     columns, column_of = _columns(ordered[None, :])
     vector = columns[0].astype(np.float64)
-    sums = np.empty(resamples, dtype=np.int64)
+    sums = _room(resamples)
     size = len(ordered)
     for start, drawn in counts(key, size, resamples, rows=_rows(size), column_of=column_of):
         sums[start : start + len(drawn)] = (drawn @ vector).astype(np.int64)
@@ -190,9 +189,6 @@ def counts(
         resamples: B >= 1; B only says where to stop, it moves no draw.
         rows: resamples to one step at most, for bounded memory; moves no draw.
         column_of: int64 [units]: count the units of one column together.
-
-    Raises:
-        DecisionError: B < 1.
     """
     width = units if column_of is None else int(column_of.max()) + 1
     for start, size, block in blocks(resamples):
@@ -209,15 +205,16 @@ def counts(
 
 
 def blocks(resamples: int) -> Iterator[tuple[int, int, int]]:
-    """(first resample, how many, block number) of the stream's blocks.
-
-    Raises:
-        DecisionError: `resamples` < 1.
-    """
-    if resamples < 1:
-        raise DecisionError("nothing would be drawn", expected="at least 1 resample", found=resamples)
+    """(first resample, how many, block number) of the stream's blocks."""
     for start in range(0, resamples, BLOCK):
         yield start, min(BLOCK, resamples - start), start // BLOCK
+
+
+def _room(*shape: int) -> Integers:
+    """An int64 array for results; its last axis is the number of resamples."""
+    if shape[-1] < 1:
+        raise DecisionError("nothing would be drawn", expected="at least 1 resample", found=shape[-1])
+    return np.empty(shape, dtype=np.int64)
 
 
 def _rows(draws: int) -> int:
