@@ -276,12 +276,10 @@ def role_of(name: str, type_: ColumnType | None, kind: str | None) -> Role:
         type_: its type, None where unknown.
         kind: the register's declared kind, None for a table without a format.
     """
-    if name == "run_id":
-        return "detail"
     known = FORMATS[kind].column(name) if kind in FORMATS else _LISTED.get(name)
-    if known is not None:
+    if known is not None and (name != "run_id" or kind in FORMATS):
         return known.role
-    if name in _INDEXES or name.startswith("__index_level_"):
+    if name == "run_id" or name in _INDEXES or name.startswith("__index_level_"):
         return "detail"
     return "key" if type_ in ("text", "integer") else "value"
 

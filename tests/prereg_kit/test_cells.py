@@ -561,6 +561,8 @@ def test_value_rows_are_exact_and_in_canonical_order():
             value="value",
         )
     assert caught.value.code == "conflicting-rows"
+    twins = [{**row, "run_id": run} for row in rows for run in ("a", "b")]
+    assert len(value_rows(registers(twins, "reported"), "reported", where={}, value="value")) == 6
     rows[0]["value"] = "NaN"
     with pytest.raises(RegisterError, match="missing value"):
         value_rows(registers(rows, "reported"), "reported", where={}, value="value")

@@ -319,6 +319,8 @@ def test_roles_of_columns():
     assert role_of("eval_set", "text", None) == "key"
     assert role_of("loss", "number", None) == "value"
     assert role_of("run_id", "text", "probe") == "detail"
+    assert role_of("run_id", "text", None) == "detail"
+    assert role_of("run_id", "text", "reported") == "key"
     assert role_of("task", "text", "groups") == "detail"
 
 
