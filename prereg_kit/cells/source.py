@@ -86,7 +86,10 @@ class Levels:
 class Scan(Protocol):
     """One pass over a register's rows; `levels` grows while blocks are drawn."""
 
-    levels: Mapping[str, Levels]
+    @property
+    def levels(self) -> Mapping[str, Levels]:
+        """The labels of each coded column so far."""
+        ...
 
     def __iter__(self) -> Iterator[Block]:
         """The blocks, file by file in a fixed order."""

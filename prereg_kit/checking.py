@@ -1,0 +1,232 @@
+"""`prereg check`: what a plan's rules are worth, found out before the freeze (`prereg.check/1`).
+
+Three questions, each answered with a witness: can every rule be evaluated (dry runs, and the run matrix), do its
+outcomes partition all possible registers, and how often would it pass under effects that somebody might believe in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from prereg_kit.decision.court import Court
+from prereg_kit.decision.ledger import counted_runs
+from prereg_kit.decision.measured import Paired, Units
+from prereg_kit.dry_run import failures
+from prereg_kit.errors import PreregError
+from prereg_kit.history import EffectivePlan
+from prereg_kit.partition import Partition, Point, World, examine
+from prereg_kit.plan.criterion import endpoints_of
+from prereg_kit.plan.endpoint import Contrast, Selection, StepsToThreshold
+from prereg_kit.plan.plan import Plan
+from prereg_kit.register_file import Registers
+
+DEFAULT_SEEDS = 3
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A defect of a plan. `witness` is a possible register, or a piece of the plan, that shows it.
+
+    Codes: not-evaluable, not-planned, overlap, gap, unreachable, constant, sample-refused.
+    """
+
+    code: str
+    hypothesis: str | None
+    message: str
+    witness: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The finding as `prereg.check/1` carries it."""
+        return {
+            "code": self.code, "hypothesis": self.hypothesis, "witness": dict(self.witness), "message": self.message,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """Findings, operating characteristics per hypothesis, and notes that are no defects."""
+
+    plan: str
+    digest: str
+    seeds: int
+    findings: tuple[Finding, ...]
+    characteristics: dict[str, Any]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing stands against the freeze."""
+        return not self.findings
+
+    def to_json(self) -> dict[str, Any]:
+        """The `prereg.check/1` object."""
+        return {
+            "format": "prereg.check/1",
+            "ok": self.ok,
+            "plan": {"id": self.plan, "digest": self.digest},
+            "seeds": self.seeds,
+            "findings": [finding.to_json() for finding in self.findings],
+            "characteristics": self.characteristics,
+            "notes": list(self.notes),
+        }
+
+
+def check(effective: EffectivePlan, sample: Registers | None = None) -> CheckReport:
+    """Examine a plan's rules.
+
+    Args:
+        effective: the plan with its amendments.
+        sample: a register on which the rules are tried as well; nothing is decided on it.
+    """
+    plan = effective.plan
+    seeds, notes = planned_seeds(plan)
+    findings: list[Finding] = []
+    for name, hypothesis in plan.hypotheses.items():
+        seen = set()
+        for rule in plan.rules_of(name):
+            for failure in failures(effective, rule, seeds):
+                if failure.endpoint not in seen:
+                    seen.add(failure.endpoint)
+                    witness = {"endpoint": failure.endpoint, "rows": failure.variant}
+                    message = f"cannot be evaluated on {failure.variant} rows: {failure.message}"
+                    findings.append(Finding("not-evaluable", name, message, witness))
+        findings += _not_planned(plan, name)
+        findings += partition_findings(name, examine(hypothesis, plan.endpoints, seeds))
+    if sample is not None:
+        findings += _on_sample(effective, sample)
+    return CheckReport(plan.id, effective.digest, seeds, tuple(findings), {}, notes)
+
+
+def planned_seeds(plan: Plan) -> tuple[int, tuple[str, ...]]:
+    """The number of seed pairs of the run matrix, and what is to be said about it."""
+    seeds: dict[tuple[str, str], set[str]] = {}
+    for condition, arm, seed in plan.runs.cells():
+        if arm in (plan.arms.treatment, plan.arms.reference):
+            seeds.setdefault((condition, arm), set()).add(seed)
+    pairs = [
+        len(found & seeds.get((condition, plan.arms.reference), set()))
+        for (condition, arm), found in seeds.items()
+        if arm == plan.arms.treatment
+    ]
+    known = [count for count in pairs if count]
+    if not known:
+        return DEFAULT_SEEDS, (
+            f"the plan names no runs: its rules are checked at {DEFAULT_SEEDS} seed pairs",
+        )
+    if len(set(known)) > 1:
+        return max(known), (
+            f"conditions have different numbers of seed pairs; rules are checked at {max(known)}",
+        )
+    return known[0], ()
+
+
+def _not_planned(plan: Plan, name: str) -> Iterator[Finding]:
+    """Endpoints whose runs the plan's own matrix does not plan: their hypothesis can never be decided."""
+    cells = plan.runs.cells()
+    if not cells or not any(condition for condition, _, _ in cells):
+        return
+    for endpoint_name in dict.fromkeys(e for rule in plan.rules_of(name) for e in endpoints_of(rule)):
+        endpoint = plan.endpoints[endpoint_name]
+        if not isinstance(endpoint, Selection) or endpoint.register_ == "reported":
+            continue
+        conditions = endpoint.where.get("condition", ())
+        arms = endpoint.where.get("arm", ())
+        if isinstance(endpoint, Contrast | StepsToThreshold):
+            own = endpoint.arms or plan.arms
+            arms = (own.treatment, own.reference) if own.column == "arm" else ()
+        for condition in conditions or ("",):
+            for arm in arms or ("",):
+                if not any(condition in ("", cell[0]) and arm in ("", cell[1]) for cell in cells):
+                    wanted = " and ".join(
+                        part
+                        for part in (condition and f"condition {condition}", arm and f"arm {arm}")
+                        if part
+                    )
+                    yield Finding(
+                        "not-planned", name, f"{endpoint_name} needs runs of {wanted}, which the plan does not plan",
+                        {"endpoint": endpoint_name, "condition": condition, "arm": arm},
+                    )  # fmt: skip
+
+
+def partition_findings(name: str, partition: Partition) -> Iterator[Finding]:
+    """The defects of a partition as findings, each with its witness."""
+    for problem in partition.problems:
+        witness = {} if problem.world is None else witness_of(problem.world)
+        if problem.outcomes:
+            witness = {**witness, "outcomes": list(problem.outcomes)}
+        yield Finding(problem.code, name, problem.message + _at(witness), witness)
+
+
+def witness_of(world: World) -> dict[str, Any]:
+    """A possible register as JSON: the first contrast's difference and per-seed values, then every endpoint."""
+    points = {name: point for name, point in world.items() if isinstance(point, Point)}
+    shown: dict[str, Any] = {}
+    for point in points.values():
+        if point.mean is not None:
+            shown = {"difference": float(point.mean), "per_seed": _numbered(point)}
+            break
+    if len(points) > 1:
+        shown["endpoints"] = {
+            name: {"value": None if point.mean is None else float(point.mean), "per_seed": _numbered(point)}
+            for name, point in points.items()
+        }
+    ends = {
+        f"{end} end at {float(level):g} of {name}": float(value)
+        for name, point in points.items()
+        for (end, level), value in point.ends.items()
+    }
+    return shown | ({"interval": ends} if ends else {})
+
+
+def _numbered(point: Point) -> dict[str, float]:
+    return {str(index): float(value) for index, value in enumerate(point.values)}
+
+
+def _at(witness: Mapping[str, Any]) -> str:
+    if "difference" not in witness:
+        return ""
+    seeds = ", ".join(f"{value:+.4g}" for value in witness["per_seed"].values())
+    ends = "".join(f", {name} {value:+.4g}" for name, value in witness.get("interval", {}).items())
+    return f", for instance at a difference of {witness['difference']:+.4g} (seeds {seeds}{ends})"
+
+
+def _on_sample(effective: EffectivePlan, sample: Registers) -> Iterator[Finding]:
+    """Every endpoint on the sample: a refusal is a finding, and so is a value that cannot vary."""
+    try:
+        runs = None if sample.runs is None else counted_runs(sample.runs, effective.plan.runs)
+        court = Court(effective, sample, runs)
+    except PreregError as error:
+        yield Finding("sample-refused", None, str(error))
+        return
+    for name in effective.plan.hypotheses:
+        for endpoint in dict.fromkeys(
+            e for rule in effective.plan.rules_of(name) for e in endpoints_of(rule)
+        ):
+            try:
+                measured = court.measured(endpoint)
+            except PreregError as error:
+                yield Finding("sample-refused", name, str(error), {"endpoint": endpoint})
+                continue
+            value = constant(measured)
+            if value is not None:
+                message = (
+                    f"{endpoint} is {float(value):g} in every cell of the sample: if it is constant by construction, "
+                    "this rule can never change its answer"
+                )
+                yield Finding("constant", name, message, {"endpoint": endpoint, "difference": float(value)})
+
+
+def constant(measured: object) -> Fraction | None:
+    """The one value of a contrast or series of at least two cells that does not vary, else None."""
+    if (
+        isinstance(measured, Paired)
+        and measured.cells.size > 1
+        and measured.cells.min() == measured.cells.max()
+    ):
+        return measured.value
+    if isinstance(measured, Units) and len(measured.values) > 1 and len(set(measured.values.values())) == 1:
+        return measured.value
+    return None
