@@ -1,9 +1,10 @@
 """Which authorities we know and which of their certificates we pin: one folder per operator.
 
-A folder holds `operator.json` (`prereg.operator/1`) and any number of PEM files, which are the anchors. Presets
-are shipped as configuration without certificates. Later layers win, first to last: the package's presets,
-`$XDG_CONFIG_HOME/prereg/trust`, `./trust`, and folders given with `--trust`. The certificates inside a token,
-those stored beside a frozen document and the system's web roots are never anchors.
+A folder holds `operator.json` (`prereg.operator/1`) and any number of PEM files, which are the anchors; PEM files
+in its subfolder `untrusted` only help to build a path. Presets are shipped as configuration without certificates.
+Later layers win, first to last: the package's presets, `$XDG_CONFIG_HOME/prereg/trust`, `./trust`, and folders given
+with `--trust`. The certificates inside a token, those stored beside a frozen document and the system's web roots are
+never anchors.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class Operator:
         anchor_source, website: where its root certificate comes from.
         fingerprints: SHA-256 of the DER of every certificate that may be pinned; None if nobody stated any.
         anchors: the pinned certificates as PEM files; empty if none is at hand.
+        untrusted: intermediate certificates as PEM files, for authorities that leave them out of their tokens.
         origin: the folder that the anchors, or else the configuration, came from.
     """
 
@@ -51,6 +53,7 @@ class Operator:
     website: str = ""
     fingerprints: tuple[str, ...] | None = None
     anchors: tuple[bytes, ...] = ()
+    untrusted: tuple[bytes, ...] = ()
     origin: str = ""
 
     def pinned(self) -> Anchors:
@@ -72,6 +75,14 @@ class Operator:
                     code="anchor-fingerprint",
                 )
         return anchors
+
+    def intermediates(self) -> tuple[bytes, ...]:
+        """The intermediate certificates, DER; they help to build a path and are never trusted.
+
+        Raises:
+            DocumentError: a PEM file without a certificate.
+        """
+        return Anchors.from_pem(*self.untrusted).certificates
 
     def missing(self) -> str:
         """What to say where the anchor is not at hand."""
@@ -115,8 +126,9 @@ def read_operator(folder: Path) -> Operator:
     """
     path = folder / CONFIG
     pems = tuple(file.read_bytes() for file in sorted(folder.glob("*.pem")))
+    others = tuple(file.read_bytes() for file in sorted(folder.glob("untrusted/*.pem")))
     if not path.exists():
-        return Operator(folder.name, anchors=pems, origin=str(folder))
+        return Operator(folder.name, anchors=pems, untrusted=others, origin=str(folder))
     value = strict_json(path.read_bytes(), str(path))
     unknown = set(value) - _KEYS if isinstance(value, dict) else set()
     if not isinstance(value, dict) or value.get("format") != FORMAT or unknown:
@@ -145,6 +157,7 @@ def read_operator(folder: Path) -> Operator:
         website=_text(value, "website", str(path)),
         fingerprints=fingerprints,
         anchors=pems,
+        untrusted=others,
         origin=str(folder),
     )
 
@@ -153,8 +166,10 @@ def _layered(below: Operator | None, above: Operator, has_config: bool) -> Opera
     if below is None:
         return above
     if not has_config:
-        return replace(below, anchors=above.anchors, origin=above.origin)
-    return above if above.anchors else replace(above, anchors=below.anchors, origin=below.origin)
+        return replace(below, anchors=above.anchors, untrusted=above.untrusted, origin=above.origin)
+    if above.anchors:
+        return above
+    return replace(above, anchors=below.anchors, untrusted=below.untrusted, origin=below.origin)
 
 
 @dataclass(frozen=True)
@@ -239,6 +254,7 @@ def add(
     policies: Iterable[str] = (),
     source: str = "",
     fingerprint: str | None = None,
+    untrusted: Iterable[bytes] = (),
 ) -> Operator:
     """Pin certificates of an operator in its folder under `into`; earlier ones stay pinned.
 
@@ -251,6 +267,7 @@ def add(
         policies: policy OIDs seen in its tokens.
         source: where the certificate comes from.
         fingerprint: SHA-256 in hex, with or without colons, that the first certificate must have.
+        untrusted: PEM files with intermediate certificates.
 
     Raises:
         UsageError: an unusable or reserved name.
@@ -264,7 +281,7 @@ def add(
             expected=f"lower-case letters, digits, dots and hyphens, and not {RESERVED!r}",
             found=name,
         )
-    anchors = Anchors.from_pem(*roots)
+    anchors, others = Anchors.from_pem(*roots), Anchors.from_pem(*untrusted)
     wanted = fingerprint.replace(":", "").strip().lower() if fingerprint is not None else None
     if wanted is not None and wanted not in anchors.fingerprints:
         raise TimestampError(
@@ -280,6 +297,11 @@ def add(
     base = read_operator(folder) if (folder / CONFIG).exists() else known or Operator(name)
     for der in anchors.certificates:
         path = folder / f"root-{sha256_bytes(der)[:16]}.pem"
+        if not path.exists():
+            durable.write_bytes(path, pem(der))
+    for der in others.certificates:
+        (folder / "untrusted").mkdir(exist_ok=True)
+        path = folder / "untrusted" / f"{sha256_bytes(der)[:16]}.pem"
         if not path.exists():
             durable.write_bytes(path, pem(der))
     earlier = (base.fingerprints or ()) if (folder / CONFIG).exists() else ()

@@ -8,11 +8,11 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from prereg_kit.archive.paths import code_points, same_name
+from prereg_kit.archive.paths import MAX_BYTES, code_points, same_name
 from prereg_kit.archive.sniff import refuse_pointer, remarks
 from prereg_kit.errors import ArchiveError, NotCheckedError, Where
 
-MAX_DOCUMENT = 256 << 20
+MAX_DOCUMENT = MAX_BYTES
 
 
 @dataclass(frozen=True)

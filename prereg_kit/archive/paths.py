@@ -18,6 +18,7 @@ from prereg_kit.errors import ArchiveError, Where
 
 _ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,78}[A-Za-z0-9_-])?", re.ASCII)
 _DRIVE = re.compile(r"[A-Za-z]:")
+MAX_BYTES = 256 << 20
 _DEVICES = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 
 
@@ -187,17 +188,20 @@ def _follow(step: Path, top: Path, entry: str) -> Path:
     return target
 
 
-def read_inside(located: Located) -> bytes:
+def read_inside(located: Located, limit: int = MAX_BYTES) -> bytes:
     """The bytes of a located file; the last component is opened without following a link.
 
     Raises:
-        ArchiveError: the file cannot be read, or turned into a link in the meantime.
+        ArchiveError: the file cannot be read, turned into a link in the meantime, or is larger than `limit`.
     """
     try:
         handle = os.open(located.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         with os.fdopen(handle, "rb") as file:
-            return file.read()
+            data = file.read(limit + 1)
     except OSError as error:
         raise ArchiveError(
             "the file cannot be read", where=Where(file=located.name), found=error.strerror, code="absent"
         ) from error
+    if len(data) > limit:
+        raise ArchiveError(f"larger than {limit} bytes", where=Where(file=located.name), code="too-large")
+    return data

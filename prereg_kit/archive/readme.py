@@ -15,10 +15,15 @@ DEMO_BANNER = (
 )
 
 
+def _plain(text: str) -> str:
+    """Text from a certificate or a server on one line, without anything that Markdown or a terminal obeys."""
+    return "".join(c if c.isprintable() and c not in "`<>[]" else "." for c in text)[:300]
+
+
 def _stamp(stamp: StampRecord, document: str) -> list[str]:
-    title = f"### {stamp.operator}{' (demo)' if stamp.demo else ''}"
-    said = f"{stamp.tsa or 'The authority'} states {stamp.gen_time or 'a time (see the token)'}"
-    lines = [title, "", f"{said}; answer of `{stamp.url}`, stored as received.", ""]
+    title = f"### {_plain(stamp.operator)}{' (demo)' if stamp.demo else ''}"
+    said = f"{_plain(stamp.tsa or 'The authority')} states {stamp.gen_time or 'a time (see the token)'}"
+    lines = [title, "", f"{said}; answer of `{_plain(stamp.url)}`, stored as received.", ""]
     if stamp.demo:
         lines += [DEMO_BANNER]
     if stamp.anchor is None:
@@ -97,8 +102,6 @@ def readme(record: FreezeRecord) -> str:
             lines += _stamp(stamp, renewal.manifest.path)
     if record.pending:
         lines += ["## Asked without an answer", ""]
-        lines += [f"* {item.operator}: {item.problem.splitlines()[0][:200]}" for item in record.pending] + [
-            ""
-        ]
+        lines += [f"* {_plain(item.operator)}: {_plain(item.problem)}" for item in record.pending] + [""]
     lines += ["`prereg verify-timestamps` on this folder checks all of this strictly and offline.", ""]
     return "\n".join(lines)

@@ -12,7 +12,7 @@ import click
 from prereg_kit import archive
 from prereg_kit.archive.intake import Taken, git_warnings, take
 from prereg_kit.cli.stamping import BANNER, Asking, outcome, report, say, show, stamping_options
-from prereg_kit.errors import ArchiveError, PreregError, UsageError
+from prereg_kit.errors import ArchiveError, PreregError, UsageError, Where
 
 
 def _plan(taken: Taken) -> tuple[str | None, archive.Kind, dict[str, bytes]]:
@@ -20,11 +20,18 @@ def _plan(taken: Taken) -> tuple[str | None, archive.Kind, dict[str, bytes]]:
 
     A `prereg.plan/1` file is read strictly, so that what is frozen can be decided later.
     """
-    if b"prereg.plan/" not in taken.data[:65536]:
+    if not any(mark in taken.data[:65536] for mark in (b"prereg.plan/", b"prereg.amendment/")):
         return None, "document", {}
     from prereg_kit.plan_file import declared_format, read_plan
 
-    if not (declared_format(taken.data) or "").startswith("prereg.plan/"):
+    declared = declared_format(taken.data) or ""
+    if declared.startswith("prereg.amendment/"):
+        raise UsageError(
+            "an amendment names its parent and has its own place",
+            where=Where(file=str(taken.path)),
+            next_step=f"Use `prereg amend {taken.path}`.",
+        )
+    if not declared.startswith("prereg.plan/"):
         return None, "document", {}
     plan = read_plan(taken.data, str(taken.path))
     return plan.id, "plan", {}

@@ -61,6 +61,11 @@ def _from_file(folder: str, response: bytes, asking: Asking) -> archive.Stamper:
     return stamp
 
 
+def _nobody(digest: str) -> archive.Stamps:
+    del digest
+    return archive.Stamps()
+
+
 def _refresh(folder: str, asking: Asking, *, as_json: bool) -> None:
     """Fetch revocation data again; exit 3 if nothing new came."""
     from prereg_kit.archive.refresh import refresh_revocation
@@ -114,7 +119,11 @@ def command(
         have = {stamp.url for stamp in record.stamps}
         named = asking.tsas or asking.demo_tsa
         also = [] if named else [item.url for item in record.pending if item.url not in have]
-        found = asking.stamper(offline=offline, query=query.read() if query else None, also=also)
+        prepared = query.read() if query else None
+        found = asking.stamper(offline=offline, query=prepared, also=also, have=have)
+        if found is None and named:
+            say("nothing is missing: everybody named has stamped it already")
+            found = _nobody
         if found is None:
             raise UsageError(
                 "nobody to ask",
@@ -129,7 +138,8 @@ def command(
             "the disk refused; the folder is as before", found=str(error), code="disk"
         ) from error
     code, text = outcome(frozen.stamps, record.quorum)
-    say(text)
+    if frozen.stamps != archive.Stamps():
+        say(text)
     if any(stamp.demo for stamp in frozen.document.record.stamps):
         say(BANNER)
     if as_json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +25,15 @@ BANNER = (
 _LOCK = threading.Lock()
 
 
+def plain(text: str) -> str:
+    """Text that may come from a server or a record, with control characters written out."""
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+
+
 def say(text: str) -> None:
     """A line of talk on stderr, whole even when several threads talk."""
     with _LOCK:
-        sys.stderr.write(text + "\n")
+        sys.stderr.write(plain(text) + "\n")
         sys.stderr.flush()
 
 
@@ -91,7 +96,12 @@ class Asking:
         return found
 
     def stamper(
-        self, *, offline: bool = False, query: bytes | None = None, also: Sequence[str] = ()
+        self,
+        *,
+        offline: bool = False,
+        query: bytes | None = None,
+        also: Sequence[str] = (),
+        have: Collection[str] = (),
     ) -> Stamper | None:
         """A stamper, or None if no authority was named.
 
@@ -99,18 +109,22 @@ class Asking:
             offline: prepare the queries and ask nobody.
             query: a prepared request to send instead of fresh ones.
             also: authorities named elsewhere, for instance the pending ones of a record.
+            have: addresses whose stamp is there already; they are not asked again.
 
         Raises:
             UsageError: an unknown authority, or `offline` without one that has an address.
         """
         from prereg_kit import tsa
+        from prereg_kit.authority import URL
 
-        operators = self.operators(also)
+        operators = [operator for operator in self.operators(also) if operator.url not in have]
         if offline:
             if self.demo_tsa or not operators:
                 raise UsageError("--offline prepares queries for authorities named with --tsa")
             return tsa.prepare(operators)
-        sources = [tsa.Source(operator) for operator in operators] + ([self.demo] if self.demo_tsa else [])
+        sources = [tsa.Source(operator) for operator in operators] + (
+            [self.demo] if self.demo_tsa and URL not in have else []
+        )
         return tsa.stamper(sources, self.settings, query) if sources else None
 
 
@@ -194,6 +208,6 @@ def show(frozen: Frozen) -> None:
         kind = (
             " (DEMO, NO EVIDENTIAL VALUE)" if stamp.demo else "" if stamp.anchor else " (anchor not at hand)"
         )
-        click.echo(f"stamped by {stamp.operator} at {stamp.gen_time}{kind}")
+        click.echo(plain(f"stamped by {stamp.operator} at {stamp.gen_time}{kind}"))
     for item in record.pending:
-        click.echo(f"missing: {item.operator}; `prereg stamp {document.folder}` asks again")
+        click.echo(plain(f"missing: {item.operator}; `prereg stamp {document.folder}` asks again"))

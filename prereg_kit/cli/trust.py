@@ -106,8 +106,15 @@ def show(name: str, trust: tuple[str, ...], as_json: bool) -> None:
 @click.option("--policy", "policies", multiple=True, metavar="OID", help="A policy of its tokens.")
 @click.option("--source", default="", help="Where the certificate was fetched.")
 @click.option(
+    "--untrusted",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False),
+    help="An intermediate certificate.",
+)
+@click.option(
     "--into", type=click.Path(file_okay=False), help="Folder of operators; default: the user's own."
 )
+@_JSON
 def add(
     name: str,
     *,
@@ -116,7 +123,9 @@ def add(
     url: str,
     policies: tuple[str, ...],
     source: str,
+    untrusted: tuple[str, ...],
     into: str | None,
+    as_json: bool,
 ) -> None:
     """Pin a root or issuing certificate of an operator."""
     from prereg_kit import trust
@@ -130,9 +139,14 @@ def add(
         policies=policies,
         source=source,
         fingerprint=fingerprint,
+        untrusted=[Path(file).read_bytes() for file in untrusted],
     )
-    for found in operator.pinned().fingerprints:
-        click.echo(f"{operator.name} {found}")
+    if as_json:
+        value = {"format": "prereg.trust/1", "operators": [_entry(operator)]}
+        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    else:
+        for found in operator.pinned().fingerprints:
+            click.echo(f"{operator.name} {found}")
     if fingerprint is None:
         click.echo("Compare the fingerprint with what the operator publishes.", err=True)
     click.echo(f"pinned in {operator.origin}", err=True)

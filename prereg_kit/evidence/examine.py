@@ -101,13 +101,14 @@ class Examiner:
         judge = functools.partial(self._quorum, required=required)
         return follow(report, record, first, levels, judge, self.at)
 
-    def _anchors(self, stamp: StampRecord, folder: Path) -> tuple[Anchors, str]:
+    def _anchors(self, stamp: StampRecord, folder: Path) -> tuple[Anchors, tuple[bytes, ...], str]:
+        """The pinned anchors, further certificates, and where they come from."""
         if stamp.demo:
             if stamp.anchor is None:
-                return Anchors(()), ""
-            return Anchors.from_pem(read_file(folder, stamp.anchor)), "beside the document"
+                return Anchors(()), (), ""
+            return Anchors.from_pem(read_file(folder, stamp.anchor)), (), "beside the document"
         operator = self.store.find(stamp.operator, stamp.url) or Operator(stamp.operator, url=stamp.url)
-        return operator.pinned(), operator.origin
+        return operator.pinned(), operator.intermediates(), operator.origin
 
     def _stamp(self, folder: Path, stamp: StampRecord, data: bytes) -> StampReport:
         report = StampReport(stamp.operator, stamp.url, "altered", "altered", demo=stamp.demo)
@@ -119,13 +120,13 @@ class Examiner:
         chain = files[stamp.chain.path] if stamp.chain else b""
         try:
             report = replace(report, claimed=describe(response).gen_time)
-            anchors, origin = self._anchors(stamp, folder)
+            anchors, others, origin = self._anchors(stamp, folder)
             proof = verify(
                 response,
                 data=data,
                 query=query,
                 anchors=anchors,
-                untrusted=certificates_in(chain) if chain else (),
+                untrusted=(*(certificates_in(chain) if chain else ()), *others),
                 evidence=Evidence(
                     crls=tuple(files[r.file.path] for r in stamp.revocation if r.kind == "crl"),
                     ocsps=tuple(files[r.file.path] for r in stamp.revocation if r.kind == "ocsp"),
@@ -150,7 +151,7 @@ class Examiner:
         )
         if self.second_opinion:
             digest = bytes.fromhex(proof.imprint_hex)
-            others = (
+            opinions = (
                 openssl(
                     data,
                     query,
@@ -161,7 +162,7 @@ class Examiner:
                 ),
                 rfc3161_client(digest, response, anchors=anchors.certificates, chain=proof.chain),
             )
-            report = replace(report, opinions=others)
+            report = replace(report, opinions=opinions)
         return replace(report, anchor_origin=origin)
 
     def _quorum(self, stamps: Sequence[StampReport], required: int) -> QuorumProof:

@@ -163,7 +163,13 @@ def accept(
     warnings: list[str] = []
     try:
         proof = verify(
-            response, digest=digest, query=query, anchors=anchors, now=not_after, allow_demo=is_demo
+            response,
+            digest=digest,
+            query=query,
+            anchors=anchors,
+            untrusted=operator.intermediates(),
+            now=not_after,
+            allow_demo=is_demo,
         )
     except TokenRejected as error:
         if error.reason not in UNANCHORED or anchored:

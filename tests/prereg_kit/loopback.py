@@ -87,9 +87,17 @@ class Authority:
 
 
 def make_authority(
-    folder: Path, name: str, *, lifetime: dt.timedelta = dt.timedelta(days=3650), crl_url: str | None = None
+    folder: Path,
+    name: str,
+    *,
+    lifetime: dt.timedelta = dt.timedelta(days=3650),
+    crl_url: str | None = None,
+    intermediate: bool = False,
 ) -> Authority:
-    """A new authority; its certificates end `lifetime` from now."""
+    """A new authority; its certificates end `lifetime` from now.
+
+    With `intermediate`, the signer hangs from a second certificate, inter.pem, that the tokens leave out.
+    """
     folder.mkdir(parents=True)
     now = dt.datetime.now(dt.UTC).replace(microsecond=0)
     start, end = now - dt.timedelta(hours=1), now + lifetime
@@ -102,19 +110,30 @@ def make_authority(
         .add_extension(_usage(key_cert_sign=True, crl_sign=True), critical=True)
         .sign(root_key, hashes.SHA256())
     )
+    issuer_key, issuer_name = root_key, root_name
+    if intermediate:
+        issuer_key = ec.generate_private_key(ec.SECP256R1())
+        issuer_name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"{name} Issuing CA")])
+        inter = (
+            _builder(issuer_name, root_name, issuer_key.public_key(), start, end)
+            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+            .add_extension(_usage(key_cert_sign=True, crl_sign=True), critical=True)
+            .sign(root_key, hashes.SHA256())
+        )
+        (folder / "inter.pem").write_bytes(inter.public_bytes(_PEM))
     builder = (
-        _builder(subject, root_name, key.public_key(), start, end)
+        _builder(subject, issuer_name, key.public_key(), start, end)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(digital_signature=True), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.TIME_STAMPING]), critical=True)
         .add_extension(
-            x509.AuthorityKeyIdentifier.from_issuer_public_key(root_key.public_key()), critical=False
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()), critical=False
         )
     )
     if crl_url:
         point = x509.DistributionPoint([x509.UniformResourceIdentifier(crl_url)], None, None, None)
         builder = builder.add_extension(x509.CRLDistributionPoints([point]), critical=False)
-    signer = builder.sign(root_key, hashes.SHA256())
+    signer = builder.sign(issuer_key, hashes.SHA256())
     crl = (
         x509.CertificateRevocationListBuilder()
         .issuer_name(root_name)

@@ -122,6 +122,13 @@ def test_a_plan_is_read_strictly_and_named_by_its_id(prereg: Run, here: Path) ->
     assert not (here / "frozen/b").exists()
 
 
+def test_an_amendment_is_sent_to_its_own_verb(prereg: Run, here: Path) -> None:
+    (here / "a1.yaml").write_text("format: prereg.amendment/1\nid: a1\n")
+    code, _, err = prereg("freeze", "a1.yaml")
+    assert code == 2
+    assert "prereg amend" in err
+
+
 @pytest.mark.parametrize("name", ["no-such.md", "."])
 def test_what_is_no_document_is_refused(prereg: Run, here: Path, name: str) -> None:
     code, _, err = prereg("freeze", name)
@@ -178,6 +185,7 @@ def test_two_of_three_are_kept_reported_and_completed_later(prereg: Run, here: P
         assert code == 1
         assert "below quorum" in out
         assert prereg("verify-timestamps", "--quorum", "2")[0] == 0
+        assert prereg("stamp", "frozen/protocol", "--tsa", "alpha")[2].startswith("nothing is missing")
         later[0] = loopback.signing(gamma)
         before = len(one.requests)
         code, out, err = prereg("stamp", "frozen/protocol")

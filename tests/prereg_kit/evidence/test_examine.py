@@ -21,7 +21,7 @@ from prereg_kit.archive.renew import renew
 from prereg_kit.authority import OPERATOR, URL, DemoAuthority
 from prereg_kit.errors import ArchiveError, TimestampError
 from prereg_kit.evidence import DocumentReport, Examiner, evidence_files, exit_code
-from prereg_kit.trust import Operator, TrustStore
+from prereg_kit.trust import Operator, TrustStore, add
 
 pytestmark = pytest.mark.skipif(
     loopback.OPENSSL is None, reason="openssl, the independent peer, is not installed"
@@ -411,3 +411,21 @@ def test_the_readmes_commands_fail_for_other_bytes(copy: tuple[Path, Path]) -> N
     (copy[0] / "plan.md").write_bytes(b"other")
     with pytest.raises(AssertionError, match="FAILED"):
         run_commands(copy[0])
+
+
+def test_an_intermediate_that_the_tokens_leave_out_is_given_by_the_operators_folder(tmp_path: Path) -> None:
+    made = loopback.make_authority(tmp_path / "long", "Long", intermediate=True)
+    root, inter = made.root.read_bytes(), (made.folder / "inter.pem").read_bytes()
+    with loopback.serving(loopback.signing(made)) as server:
+        bare = tsa.Source(Operator("long", url=server.url, anchors=(root,)))
+        stamps = tsa.stamper([bare], SETTINGS)("00" * 32)
+        assert stamps.done == ()
+        assert "issuer" in stamps.pending[0].problem
+        operator = add("long", [root], tmp_path / "trust", url=server.url, untrusted=[inter])
+        stamper = tsa.stamper([tsa.Source(operator)], SETTINGS)
+        folder = archive.freeze_document(DATA, "a.md", "a", tmp_path, stamper).document.folder
+    assert judge(folder, tmp_path / "trust", required=1).status == "protected"
+    assert run_commands(folder).count("Verification: OK") == 2
+    # An intermediate is no anchor: without the root nothing is proven.
+    shutil.copytree(tmp_path / "trust/long/untrusted", tmp_path / "only/long/untrusted")
+    assert judge(folder, tmp_path / "only", required=1).status == "not checked"
