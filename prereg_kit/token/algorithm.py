@@ -1,8 +1,8 @@
 """Digests and signatures that are allowed, and the one place where a signature is verified.
 
 Allowed: SHA-2 and SHA-3 of at least 256 bits; RSA PKCS #1 v1.5 and PSS (RFC 8017, RFC 4055), ECDSA
-(RFC 5758, RFC 8692), Ed25519 (RFC 8032, RFC 8419, RFC 8410). Weak, refused by name: MD2, MD5, SHA-1, RSA under
-2048 bits, curves under 224 bits. Anything else is unsupported rather than wrong.
+(RFC 5758, RFC 8692), Ed25519 (RFC 8032, RFC 8419, RFC 8410). Weak, refused by name: digests under 256 bits, RSA
+under 2048 bits, curves under 224 bits. Anything else is unsupported rather than wrong.
 """
 
 from __future__ import annotations
@@ -35,11 +35,21 @@ DIGESTS: dict[str, Digest] = {
     "2.16.840.1.101.3.4.2.1": Digest("sha256", 32, hashes.SHA256()),
     "2.16.840.1.101.3.4.2.2": Digest("sha384", 48, hashes.SHA384()),
     "2.16.840.1.101.3.4.2.3": Digest("sha512", 64, hashes.SHA512()),
+    "2.16.840.1.101.3.4.2.6": Digest("sha512_256", 32, hashes.SHA512_256()),
     "2.16.840.1.101.3.4.2.8": Digest("sha3_256", 32, hashes.SHA3_256()),
     "2.16.840.1.101.3.4.2.9": Digest("sha3_384", 48, hashes.SHA3_384()),
     "2.16.840.1.101.3.4.2.10": Digest("sha3_512", 64, hashes.SHA3_512()),
 }
-WEAK_DIGESTS = {"1.2.840.113549.2.2": "MD2", "1.2.840.113549.2.5": "MD5", "1.3.14.3.2.26": "SHA-1"}
+WEAK_DIGESTS = {
+    "1.2.840.113549.2.2": "MD2",
+    "1.2.840.113549.2.4": "MD4",
+    "1.2.840.113549.2.5": "MD5",
+    "1.3.14.3.2.26": "SHA-1",
+    "1.3.36.3.2.1": "RIPEMD-160",
+    "2.16.840.1.101.3.4.2.4": "SHA-224",
+    "2.16.840.1.101.3.4.2.5": "SHA-512/224",
+    "2.16.840.1.101.3.4.2.7": "SHA3-224",
+}
 SHA1 = "1.3.14.3.2.26"
 _BY_NAME = {digest.name: oid for oid, digest in DIGESTS.items()}
 DIGEST_NAMES = tuple(_BY_NAME)
@@ -72,6 +82,8 @@ _WEAK_COMBINED = {
     "1.3.14.3.2.29": "RSA with SHA-1",
     "1.2.840.10045.4.1": "ECDSA with SHA-1",
     "1.2.840.10040.4.3": "DSA with SHA-1",
+    "1.2.840.113549.1.1.14": "RSA with SHA-224",
+    "1.2.840.10045.4.3.1": "ECDSA with SHA-224",
 }
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from prereg_kit.errors import DocumentError
 from prereg_kit.token import der
 from prereg_kit.token.proof import Container, Form
-from prereg_kit.token.reason import TokenRejected, TokenUnsupported
+from prereg_kit.token.reason import TokenRejected
 
 #: No honest token comes near it; the largest public one known to the authors has 13 kB.
 MAX_BYTES = 256 * 1024
@@ -96,10 +96,13 @@ def unwrap(blob: bytes) -> Contained:
     return Contained(token, "response", form, modified=status == 1)
 
 
-def reasoned(error: der.DerError) -> TokenRejected | TokenUnsupported:
-    """The verdict that a fault of the encoding comes to, wherever in a token it was met."""
+def reasoned(error: der.DerError) -> TokenRejected:
+    """The verdict that a fault of the encoding comes to, wherever in a token it was met.
+
+    BER is legal in CMS at large, but an authority answers in DER (RFC 3161 3.2 to 3.4).
+    """
     if isinstance(error, der.IndefiniteLengthError):
-        return TokenUnsupported(
+        return TokenRejected(
             "indefinite_length",
             f"the token is in BER, not in DER: {error}",
             next_step="Ask the authority for the DER that RFC 3161 requires.",

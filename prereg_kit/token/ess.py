@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 
 from prereg_kit.token import der
-from prereg_kit.token.algorithm import DIGESTS, SHA1, algorithm_of
+from prereg_kit.token.algorithm import DIGESTS, SHA1, WEAK_DIGESTS, algorithm_of
 from prereg_kit.token.certificate import Certificate
 from prereg_kit.token.names import same_name
 from prereg_kit.token.reason import Finding, TokenRejected, TokenUnsupported
@@ -67,6 +67,10 @@ def _check(cert_id: der.Node, certificate: Certificate, *, v2: bool) -> str:
         name = "sha1"
     else:
         oid = None if algorithm is None else algorithm_of(algorithm)
+        if oid in WEAK_DIGESTS and oid != SHA1:
+            raise TokenRejected(
+                "weak_signature_hash", "the ESS identifier is too weak", found=WEAK_DIGESTS[oid]
+            )
         if oid is not None and oid != SHA1 and oid not in DIGESTS:
             raise TokenUnsupported(
                 "unsupported_digest", "the ESS identifier uses an unknown digest", found=oid

@@ -16,7 +16,7 @@ Reason = Literal[
     "too_large",  # more than 256 KiB
     "unrecognised",  # neither a response nor a token, in no known form
     "malformed",  # begins like a token and is not well-formed DER
-    "indefinite_length",  # BER with indefinite lengths: unsupported
+    "indefinite_length",  # BER, where RFC 3161 wants DER
     "trailing_bytes",  # bytes after the end
     "status",  # the authority did not grant the request (RFC 3161 2.4.2)
     "container",  # not signed-data (RFC 5652 5.1)

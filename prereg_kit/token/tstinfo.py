@@ -85,7 +85,7 @@ def read_imprint(node: der.Node) -> Imprint:
     if oid in WEAK_DIGESTS:
         raise TokenRejected(
             "weak_imprint_hash",
-            f"the imprint is a {WEAK_DIGESTS[oid]} digest, of which two documents can have the same one",
+            f"the imprint is a {WEAK_DIGESTS[oid]} digest, which is too weak: two documents could have the same one",
             expected="SHA-256, SHA-384 or SHA-512",
             found=WEAK_DIGESTS[oid],
         )

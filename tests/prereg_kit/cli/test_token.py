@@ -69,13 +69,18 @@ def test_rejected_exits_1_claims_no_time_and_names_the_file():
 
 def test_unsupported_exits_3(tmp_path):
     blob = (PLAIN / "token.tsr").read_bytes()
-    file = tmp_path / "ber.tsr"
-    file.write_bytes(b"\x30\x80" + blob[4:] + b"\0\0")
+    sha256, shake = bytes.fromhex("0609608648016503040201"), bytes.fromhex("060960864801650304020b")
+    at = blob.index(
+        sha256, blob.index(sha256) + 1
+    )  # the first is SignedData's list, the second the imprint's
+    file = tmp_path / "shake.tsr"
+    file.write_bytes(blob[:at] + shake + blob[at + len(sha256) :])
     done = invoke(
         ["token", "verify", str(file), "--data", DATA, "--root", str(PLAIN / "roots.pem"), "--json"]
     )
     assert done.return_value == 3
-    assert json.loads(done.stdout)["verdict"] == "unsupported"
+    value = json.loads(done.stdout)
+    assert (value["verdict"], value["reason"]) == ("unsupported", "unsupported_digest")
 
 
 @pytest.mark.parametrize(

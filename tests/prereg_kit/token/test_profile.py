@@ -143,9 +143,12 @@ def test_ess_identifiers(mint, pki):
     ):
         assert mint.refused(mint.token(ess=ess)) == "reject ess_mismatch"
     assert mint.refused(mint.token(ess=[pki.ess_v2(unit.der)] * 2)) == "reject signed_attributes"
-    unknown = pki.seq(pki.seq(pki.seq(pki.algorithm("1.2.840.113549.2.5"), pki.octets(b"0" * 16))))
-    ess = [pki.attribute("1.2.840.113549.1.9.16.2.47", unknown)]
-    assert mint.refused(mint.token(ess=ess)) == "unsupported unsupported_digest"
+    for oid, expected in (
+        ("1.2.840.113549.2.5", "reject weak_signature_hash"),
+        ("2.16.840.1.101.3.4.2.11", "unsupported unsupported_digest"),
+    ):
+        value = pki.seq(pki.seq(pki.seq(pki.algorithm(oid), pki.octets(b"0" * 16))))
+        assert mint.refused(mint.token(ess=[pki.attribute("1.2.840.113549.1.9.16.2.47", value)])) == expected
 
 
 def test_of_two_certificates_of_one_issuer_and_serial_the_named_one_counts(mint, pki):
