@@ -44,6 +44,29 @@ def type_of(arrow: pa.DataType) -> ColumnType | None:
     return None
 
 
+_NUMPY = {"halffloat": "float16", "float": "float32", "double": "float64"}
+
+
+def _numbers(column: pa.Array) -> npt.NDArray[Any]:
+    """A view of a fixed-width column; what stands under a null is undefined.
+
+    The buffers are read directly because pyarrow's own `to_numpy` and `fill_null` import pandas, which costs more
+    than deciding a study of usual size.
+    """
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.int8())
+    dtype = np.dtype(_NUMPY.get(str(column.type), str(column.type)))
+    data = column.buffers()[1]
+    if data is None:
+        return np.empty(0, dtype=dtype)
+    found: npt.NDArray[Any] = np.frombuffer(data, dtype=dtype)[column.offset : column.offset + len(column)]
+    return found
+
+
+def _nulls(column: pa.Array) -> npt.NDArray[np.bool_]:
+    return _numbers(column.is_null()).astype(np.bool_)
+
+
 class Coder:
     """Scan codes of one column over many batches: levels in order of appearance, dictionaries read once.
 
@@ -90,13 +113,13 @@ class Coder:
             labels = [_label(value, self._file, self._name) for value in values.to_pylist()]
             codes = [-1 if label is None else self.levels.code(label) for label in labels]
             self._dictionary, self._table = values, np.array([*codes, -1], dtype=np.int32)
-        indices = column.indices
-        if indices.null_count:
-            indices = pc.fill_null(indices, len(values))
+        indices = _numbers(column.indices)
+        if column.indices.null_count:
+            indices = np.where(_nulls(column.indices), len(values), indices)
         elif len(values) == 1:
             return int(self._table[0])
         try:
-            found: Ints = self._table.take(indices.to_numpy(zero_copy_only=False))
+            found: Ints = self._table.take(indices)
         except IndexError as error:
             raise pa.ArrowInvalid("a row points outside the column's dictionary") from error
         if len(found) and int(found.min()) == int(found.max()):
@@ -126,7 +149,7 @@ def _label(value: object, file: str, name: str) -> Label:
 def _integer_codes(column: pa.Array, levels: Levels) -> Ints | int | None:
     if column.null_count or not len(column) or pa.types.is_uint64(column.type):
         return None
-    numbers = column.to_numpy(zero_copy_only=False)
+    numbers = _numbers(column)
     low, high = int(numbers.min()), int(numbers.max())
     if low == high:
         return levels.code(low)
@@ -146,7 +169,8 @@ def lists_of(column: pa.Array, coder: Coder) -> Lists:
     """The entries of a list column as codes; a null list counts as empty."""
     if pa.types.is_fixed_size_list(column.type):
         column = column.cast(pa.list_(column.type.value_type))
-    lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+    counted = pc.list_value_length(column)
+    lengths = np.where(_nulls(counted), 0, _numbers(counted))
     offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     flat = column.flatten()
     codes = coder.codes(flat) if len(flat) else np.empty(0, dtype=np.int32)
@@ -160,11 +184,11 @@ def values_of(column: pa.Array, kind: ValueKind) -> Values:
     if pa.types.is_dictionary(column.type):
         return _through_levels(column, kind)
     if pa.types.is_boolean(column.type):
-        return _with_nulls(column, pc.cast(pc.fill_null(column, False), pa.int8()), kind)
+        return _whole(column, kind)
     if pa.types.is_integer(column.type):
         if pa.types.is_uint64(column.type):
             return _from_objects(column.to_pylist(), kind)
-        return _with_nulls(column, pc.fill_null(column, 0), kind)
+        return _whole(column, kind)
     if pa.types.is_floating(column.type):
         return _from_floats(column.cast(pa.float64()), kind)
     if pa.types.is_decimal(column.type):
@@ -176,11 +200,13 @@ def values_of(column: pa.Array, kind: ValueKind) -> Values:
     return Values(np.zeros(len(column), dtype=np.int64), 1, np.full(len(column), BAD, dtype=np.int8))
 
 
-def _with_nulls(column: pa.Array, filled: pa.Array, kind: ValueKind) -> Values:
-    numbers = filled.to_numpy(zero_copy_only=False).astype(np.int64)
-    states = np.zeros(len(numbers), dtype=np.int8) if column.null_count else None
-    if states is not None:
-        states[column.is_null().to_numpy(zero_copy_only=False)] = MISSING
+def _whole(column: pa.Array, kind: ValueKind) -> Values:
+    numbers = _numbers(column).astype(np.int64)
+    states = None
+    if column.null_count:
+        absent = _nulls(column)
+        states = np.where(absent, MISSING, OK).astype(np.int8)
+        numbers[absent] = 0
     return _only_truth(numbers, states) if kind == "boolean" else Values(numbers, 1, states)
 
 
@@ -195,8 +221,8 @@ def _only_truth(numbers: npt.NDArray[np.int64], states: npt.NDArray[np.int8] | N
 
 def _from_floats(column: pa.Array, kind: ValueKind) -> Values:
     """Floats as their shortest decimals: `x` is `r / 10**k` for the least k at which that division gives `x` back."""
-    floats = pc.fill_null(column, math.nan).to_numpy(zero_copy_only=False)
-    absent = np.isnan(floats)
+    floats = _numbers(column)
+    absent = np.isnan(floats) | _nulls(column) if column.null_count else np.isnan(floats)
     states = np.where(absent, MISSING, OK).astype(np.int8) if absent.any() else None
     finite = np.where(absent, 0.0, floats)
     if kind == "boolean":
@@ -222,7 +248,9 @@ def _through_levels(column: pa.DictionaryArray, kind: ValueKind) -> Values:
     states = (
         distinct.states if distinct.states is not None else np.zeros(len(distinct.numerators), dtype=np.int8)
     )
-    indices = pc.fill_null(column.indices, len(states)).to_numpy(zero_copy_only=False)
+    indices = _numbers(column.indices)
+    if column.indices.null_count:
+        indices = np.where(_nulls(column.indices), len(states), indices)
     row_states = np.append(states, np.int8(MISSING)).astype(np.int8)[indices]
     numerators = np.append(distinct.numerators, np.zeros(1, dtype=distinct.numerators.dtype))[indices]
     return Values(numerators, distinct.denominator, row_states if row_states.any() else None)
