@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from study.figures.canvas import Drawing
 
 _OUT = click.option(
     "--out",
@@ -83,7 +82,7 @@ def siblings_command(out: Path, index: int | None, as_json: bool) -> None:
 
 
 def _write(
-    out: Path, draw: Callable[[], Figure], name: str, facts: dict[str, object], words: str, *, as_json: bool
+    out: Path, draw: Drawing, name: str, facts: dict[str, object], words: str, *, as_json: bool
 ) -> None:
     from prereg_kit.digest import readable_json, sha256_bytes
     from prereg_kit.durable import write_bytes

@@ -17,6 +17,8 @@ from study.errors import CannotStartError, ConfigError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    Drawing = Callable[[], Figure]
+
 BLUE, VERMILLION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 INK, GREY, PALE = "#222222", "#7A7A7A", "#EDEDED"
 
@@ -69,7 +71,7 @@ def file_format(path: Path) -> str:
     return suffix
 
 
-def render(draw: Callable[[], Figure], format_name: str, dpi: int = 160) -> bytes:
+def render(draw: Drawing, format_name: str, dpi: int = 160) -> bytes:
     """Draw in the study's style and return the file's bytes, undated; matplotlib's settings are left as they were.
 
     Args:

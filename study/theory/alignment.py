@@ -100,27 +100,8 @@ def ratios(policy: Policy, flip_rate: float, rule: Rule | None = None) -> Ratios
     Raises:
         TheoryError: q = 0 or q = 1, where the designs tie.
     """
-    rate = conditions.probability(flip_rate, "flip rate")
-    if rate in (0.0, 1.0):
-        raise TheoryError(
-            "the designs tie", where=Where(field="flip rate"), expected="strictly between 0 and 1", found=rate
-        )
-    chosen = rule if rule is not None else MeanCentred()
-    size, p, a = policy.size, policy.success_rate, policy.alignment
-    law = binomial(size, p)
-    groups = policy.geometries()
-    masks, totals = [], []
-    for design in (Paired(), Independent()):
-        mask = within = along = 0.0
-        for k, (chance, group) in enumerate(zip(law, groups, strict=True)):
-            parts = coefficients(k, size, rate, design, chosen)
-            mask += chance * (parts.number * group.left + parts.identity * group.dispersion)
-            within += chance * parts.length**2 * group.left
-            # The clean gradient's mean lies along u: the e_i average out.
-            along += chance * parts.length * np.sqrt(a / (p * (1 - p))) * k * (size - k) / size**2
-        masks.append(mask)
-        totals.append(mask + within - along**2)
-    return Ratios(float(masks[0] / masks[1]), float(totals[0] / totals[1]))
+    mask, total = grid([policy.success_rate], [policy.alignment], policy.size, flip_rate, rule)
+    return Ratios(float(mask[0, 0]), float(total[0, 0]))
 
 
 def boundary(size: int, success_rate: float) -> float:
@@ -153,10 +134,48 @@ def grid(
     flip_rate: float,
     rule: Rule | None = None,
 ) -> tuple[Array, Array]:
-    """Mask and total ratios over a grid, each of shape (alignments, success rates)."""
-    across = conditions.probabilities(success_rates, "success rates")
-    up = conditions.probabilities(alignments, "alignments")
-    cells = [[ratios(Policy(size, float(p), float(a)), flip_rate, rule) for p in across] for a in up]
-    mask = np.array([[cell.mask for cell in row] for row in cells])
-    total = np.array([[cell.total for cell in row] for row in cells])
-    return mask, total
+    """Mask and total ratios over a grid, each of shape (alignments, success rates).
+
+    Args:
+        success_rates: p, each strictly between 0 and 1.
+        alignments: a, each in [0, 1].
+        size: G >= 2.
+        flip_rate: q, strictly between 0 and 1.
+        rule: the advantage rule; mean-centred unless given.
+
+    Raises:
+        TheoryError: an argument out of range.
+    """
+    rate = conditions.probability(flip_rate, "flip rate")
+    if rate in (0.0, 1.0):
+        raise TheoryError(
+            "the designs tie", where=Where(field="flip rate"), expected="strictly between 0 and 1", found=rate
+        )
+    chosen = rule if rule is not None else MeanCentred()
+    heights = conditions.probabilities(alignments, "alignments")
+    columns = [
+        _column(size, float(p), heights, rate, chosen)
+        for p in conditions.probabilities(success_rates, "success rates")
+    ]
+    return np.stack([mask for mask, _ in columns], axis=1), np.stack([total for _, total in columns], axis=1)
+
+
+def _column(size: int, p: float, alignments: Array, rate: float, rule: Rule) -> tuple[Array, Array]:
+    """The ratios at one success rate; L and R are linear in the alignment, so its two ends suffice."""
+    law = binomial(size, p)
+    ends = [Policy(size, p, end).geometries() for end in (0.0, 1.0)]
+    mix = np.stack([1.0 - alignments, alignments])
+    left = np.array([[group.left for group in end] for end in ends]).T @ mix
+    apart = np.array([[group.dispersion for group in end] for end in ends]).T @ mix
+    masks, totals = [], []
+    for design in (Paired(), Independent()):
+        parts = [coefficients(k, size, rate, design, rule) for k in range(size + 1)]
+        length = np.array([one.length for one in parts])
+        number = np.array([one.number for one in parts])
+        identity = np.array([one.identity for one in parts])
+        mask = (law * number) @ left + (law * identity) @ apart
+        # The clean gradient's mean lies along u, where its squared length is the aligned part of L: e_i average out.
+        along = (law * length) @ np.sqrt(np.array([group.left for group in ends[1]]))
+        masks.append(mask)
+        totals.append(mask + (law * length**2) @ left - alignments * along**2)
+    return masks[0] / masks[1], totals[0] / totals[1]

@@ -213,12 +213,10 @@ def _rows(
             found=scheme,
         )
     conditions.whole(group, "group size", 2, samples)
-    labels = np.sort(rng.integers(schedules, size=(count, group)), axis=1)
-    # Equal labels stand together; the j-th of a run takes the j-th of a fresh order of that label's rollouts.
-    places = np.arange(group)
-    starts = np.maximum.accumulate(np.where(np.diff(labels, axis=1, prepend=-1) != 0, places, 0), axis=1)
+    labels = rng.integers(schedules, size=(count, group))
+    # Place j takes the j-th of a fresh order of its label's rollouts: places differ, so rollouts under a label do too.
     orders = rng.random((count, schedules, samples)).argsort(axis=2)
-    picks = orders[np.arange(count)[:, None], labels, places - starts]
+    picks = orders[np.arange(count)[:, None], labels, np.arange(group)]
     rows: npt.NDArray[np.intp] = labels * samples + picks
     return rows
 

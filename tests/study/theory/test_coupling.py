@@ -9,7 +9,7 @@ from study.errors import TheoryError
 from study.theory import coupling, covariance_law, geometry
 from study.theory.advantages import MeanCentred, Standardised
 from study.theory.closed_forms import flip_moments
-from study.theory.designs import Balanced, Blocks, Exchangeable, Independent, Paired
+from study.theory.designs import Balanced, Blocks, Exchangeable, Independent, Paired, PartlyShared
 from study.theory.geometry import Geometry
 
 
@@ -140,3 +140,12 @@ def test_ends_and_empty_groups_have_a_best_design_too():
         for q in (0.0, 1.0):
             assert coupling.best_exchangeable(geometry.orthogonal(4, k), q).best.trace == 0.0
     assert coupling.best_exchangeable(geometry.orthogonal(4, 0), 0.3).best.trace == 0.0
+
+
+def test_a_partly_shared_group_is_paired_with_the_given_probability():
+    """Cov(F_i, F_j) = share q(1-q), and nobody flips with probability share (1-q) + (1-share)(1-q)^G."""
+    design = PartlyShared(0.3)
+    assert design.pair_covariance(8, 0.2) == pytest.approx(0.3 * 0.16, rel=1e-12)
+    assert design.flipped(8, 0.2)[0] == pytest.approx(0.3 * 0.8 + 0.7 * 0.8**8, rel=1e-12)
+    with pytest.raises(TheoryError):
+        PartlyShared(1.2)
