@@ -105,7 +105,10 @@ def _print(transcript: Transcript) -> None:
         _bold(f"{task.task_id}  {transcript.policy}  {transcript.law.name}  schedule {transcript.schedule}")
     )
     click.echo(f"Request: {task.request}")
-    click.echo(f"Budget: {task.budget} calls = 7 + 2 x {task.writes} planned writes, at most {BUDGET_CAP}\n")
+    click.echo(f"Budget: {task.budget} calls = 7 + 2 x {task.writes} planned writes, at most {BUDGET_CAP}")
+    click.echo(
+        "Each call: number, clock, calls left, the call; below it the reply and the fault, if one was drawn.\n"
+    )
     for line in transcript.lines:
         _print_line(line)
     click.echo(_bold("\nWhat changed in the world"))
@@ -121,7 +124,9 @@ def _print(transcript: Transcript) -> None:
         + (" (grader's flip drawn)" if outcome.flipped else "")
     )
     for row in outcome.differences:
-        click.echo(f"  {row.row} {row.field}: expected {show(row.expected)}, found {show(row.found)}")
+        click.echo(
+            f"  {row.row} {row.field}: expected {show(row.field, row.expected)}, found {show(row.field, row.found)}"
+        )
     counts = transcript.counts
     click.echo(
         f"  ended by {episode.ended_by}; {episode.calls} of {task.budget} calls; clock {episode.clock} s; faults: "
@@ -138,22 +143,18 @@ def _bold(text: str) -> str:
 
 
 def _print_line(line: Line) -> None:
-    from prereg_kit.digest import canonical_json
+    import json
 
     record = line.record
     arguments = (
-        canonical_json(dict(line.arguments)).decode().strip()
-        if line.arguments is not None
-        else "(unreadable)"
+        json.dumps(dict(line.arguments), ensure_ascii=False) if line.arguments is not None else "(unreadable)"
     )
     number = f"{record.number:2d}" if record and line.tool != "finish" else " -"
-    click.echo(f"{number}  {line.tool} {arguments}")
+    clock = f"{record.clock if record else '-':>3} s {line.remaining:2d} left"
+    click.echo(f"{number}  {click.style(clock, dim=True)}  {line.tool} {arguments}")
     text = line.text if len(line.text) <= 400 else line.text[:400] + "..."
     failed = record is None or record.status != "ok"
-    click.echo("    " + click.style(text, fg="yellow" if failed else None))
+    click.echo(f"{'':17}" + click.style(text, fg="yellow" if failed else None))
     if record and record.drawn:
         effect = "" if record.effective else ", without effect"
-        click.echo("    " + click.style(f"fault: {record.drawn}{effect}", fg="magenta", bold=True))
-    click.echo(
-        click.style(f"    clock {record.clock if record else '-'} s, {line.remaining} calls left", dim=True)
-    )
+        click.echo(f"{'':17}" + click.style(f"fault: {record.drawn}{effect}", fg="magenta", bold=True))

@@ -12,8 +12,13 @@ from study.backoffice.faults import NoiseLaw, compile_law
 from study.backoffice.grader import Difference, GradedValue, canonical
 from study.backoffice.log import UNANSWERED, FaultCounts, fault_counts
 from study.backoffice.tasks import PlannedCall, Task
+from study.backoffice.world import World
+from study.backoffice.writes import normal_address
 from study.evaluation.rollout import play
 from study.policies.policy import Policy
+
+CREATED = ("refund", "reservation", "shipment", "ticket")
+"""Kinds of rows that calls create."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,17 +116,48 @@ def transcribe(policy: Policy, task: Task, law: NoiseLaw, schedule: int, seed: s
     )
 
 
-def show(value: GradedValue | None) -> str:
-    """A graded value in words."""
+def show(field: str, value: GradedValue | None) -> str:
+    """A graded value in words: money with two decimals, created rows without their kind.
+
+    Args:
+        field: the graded field, or the kind of a created row.
+        value: as in a `Difference`; None is no change or no row.
+    """
     if value is None:
-        return "unchanged"
-    return ", ".join(value) if isinstance(value, tuple) else str(value)
+        return "none" if field in CREATED else "no change"
+    if isinstance(value, tuple):
+        parts = value[1:] if field in CREATED else value
+        words = (_money(part) if field == "refund" and part.isdecimal() else part for part in parts)
+        return (" " if field in CREATED else ", ").join(word for word in words if word)
+    return _money(value) if field == "refunded" else str(value)
+
+
+def _money(cents: str | int) -> str:
+    return f"{int(cents) / 100:.2f}"
 
 
 def _changes(episode: Episode) -> list[str]:
-    found = canonical(episode.state)
-    rows = [f"{row}: {field} is now {show(value)}" for (row, field), value in sorted(found.changes.items())]
-    return rows + [f"new {row[0]}: {' '.join(part for part in row[1:] if part)}" for row in found.added]
+    state = episode.state
+    found = canonical(state)
+    rows = []
+    for (row, field), value in sorted(found.changes.items()):
+        before = _base(state.world, row, field)
+        rows.append(f"{row} {field}: {show(field, before)} -> {show(field, value)}")
+    return rows + [f"new {row[0]}: {show(row[0], row)}" for row in found.added]
+
+
+def _base(world: World, row: str, field: str) -> GradedValue:
+    if row in world.products:
+        return world.products[row].reserved
+    order = world.orders[row]
+    if field.startswith("reserved "):
+        return next(line.reserved for line in order.lines if line.product_id == field.split()[1])
+    values: dict[str, GradedValue] = {
+        "status": order.status,
+        "refunded": order.refunded,
+        "address": normal_address(order.address),
+    }
+    return values[field]
 
 
 def explain(task: Task, episode: Episode, outcome: Outcome) -> list[str]:
@@ -146,8 +182,8 @@ def explain(task: Task, episode: Episode, outcome: Outcome) -> list[str]:
 
 def _unwanted(row: Difference) -> str:
     if isinstance(row.found, tuple) and row.found and row.found[0] == row.field:
-        return f"A {' '.join(part for part in row.found if part)} was created"
-    return f"{row.row}: {row.field} became {show(row.found)}"
+        return f"A {row.field} ({show(row.field, row.found)}) was created"
+    return f"{row.row}: {row.field} became {show(row.field, row.found)}"
 
 
 def _missing(planned: PlannedCall, task: Task, episode: Episode) -> list[str]:

@@ -151,7 +151,7 @@ def test_play_shows_calls_faults_and_reasons():
         "Request:",
         "Budget:",
         "fault: transient",
-        "clock 0 s",
+        "0 s 10 left",
         "What changed in the world",
         "Grade: failure",
         "Why",

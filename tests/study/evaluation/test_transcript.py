@@ -60,3 +60,13 @@ def test_a_flip_is_explained():
     assert all(
         t.outcome.true_success and t.outcome.observed_reward == 0 and "flip" in t.reasons[0] for t in flipped
     )
+
+
+def test_changes_show_before_and_after_and_money_as_money():
+    lines = [change for transcript in transcripts("recovering", "clean") for change in transcript.world_changes]
+    refunds = [line for line in lines if " refunded: " in line]
+    assert refunds
+    assert all(line.split(": ")[1].startswith("0.00 -> ") and line[-3] == "." for line in refunds)
+    assert any("status: pending -> cancelled" in line for line in lines)
+    assert any(line.startswith("new shipment: O-") for line in lines)
+    assert any(" reserved: " in line and " -> " in line for line in lines)
