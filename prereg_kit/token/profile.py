@@ -79,7 +79,7 @@ def check_tsa_name(tsa: der.Node | None, certificate: Certificate) -> None:
     )
 
 
-def test_like(certificates: tuple[Certificate, ...]) -> tuple[Finding, ...]:
+def names_of_tests(certificates: tuple[Certificate, ...]) -> tuple[Finding, ...]:
     """A finding if a name in the path says that it is for tests: real signatures, yet perhaps no evidence."""
     for certificate in certificates:
         words = {

@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Literal
 
 from prereg_kit.errors import NotCheckedError, UsageError
 from prereg_kit.token import der
@@ -22,7 +23,7 @@ from prereg_kit.token.ess import check_ess, prefers
 from prereg_kit.token.expiry import protected_until
 from prereg_kit.token.names import name_text, name_values
 from prereg_kit.token.path import build_path
-from prereg_kit.token.profile import check_profile, check_tsa_name, test_like
+from prereg_kit.token.profile import check_profile, check_tsa_name, names_of_tests
 from prereg_kit.token.proof import Anchors, Evidence, Proof, TsaIdentity, utc
 from prereg_kit.token.query import check_answer, check_nonce, check_policy, read_query
 from prereg_kit.token.reason import Finding, TokenRejected, TokenUnsupported
@@ -30,7 +31,6 @@ from prereg_kit.token.revocation import check_revocation
 from prereg_kit.token.signed import (
     Candidates,
     Signed,
-    SignerInfo,
     candidates,
     check_attributes,
     check_signature,
@@ -195,7 +195,7 @@ def _check_signer(
         raise TokenRejected(
             "future", "the token is of the future", expected=f"at most {utc(now)}", found=utc(info.gen_time)
         )
-    findings += [*revocation_findings, *_notes(info, signer, certificate, path, now)]
+    findings += [*revocation_findings, *_notes(info, path, now)]
     return _proof(opened, path, findings, revocation, demo=demo)
 
 
@@ -240,26 +240,25 @@ def _read_anchors(anchors: Anchors) -> tuple[tuple[Certificate, ...], list[Findi
     return tuple(roots), findings
 
 
-def _notes(
-    info: TstInfo,
-    signer: SignerInfo,
-    certificate: Certificate,
-    path: tuple[Certificate, ...],
-    now: datetime | None,
-) -> Iterable[Finding]:
+def _notes(info: TstInfo, path: tuple[Certificate, ...], now: datetime | None) -> Iterable[Finding]:
     if info.accuracy is None:
         yield Finding("accuracy_assumed", "the token states no accuracy; 60 seconds are assumed")
     elif info.accuracy > timedelta(hours=1):
         yield Finding("accuracy_wide", f"the token's accuracy is {info.accuracy}")
     if now is None:
         yield Finding("future_not_checked", "whether genTime lies in the future was not checked")
-    yield from test_like(path)
+    yield from names_of_tests(path)
     if protected_until(path)[0] <= info.gen_time:
         yield Finding("no_protection", "an algorithm of the path had already lapsed at genTime")
 
 
 def _proof(
-    opened: _Opened, path: tuple[Certificate, ...], findings: list[Finding], revocation: str, *, demo: bool
+    opened: _Opened,
+    path: tuple[Certificate, ...],
+    findings: list[Finding],
+    revocation: Literal["good", "not_checked"],
+    *,
+    demo: bool,
 ) -> Proof:
     info, contained, certificate, anchor = opened.info, opened.contained, path[0], path[-1]
     until, by = protected_until(path)
@@ -288,7 +287,7 @@ def _proof(
         warnings=tuple(dict.fromkeys(findings)),
         protected_until=until,
         protected_by=by,
-        revocation="good" if revocation == "good" else "not_checked",
+        revocation=revocation,
         demo=demo,
         container=contained.container,
         form=contained.form,
