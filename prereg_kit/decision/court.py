@@ -16,7 +16,7 @@ from prereg_kit.decision.verdicts import hypothesis_verdict
 from prereg_kit.errors import DecisionError
 from prereg_kit.history import EffectivePlan
 from prereg_kit.plan.criterion import hypotheses_of
-from prereg_kit.plan.endpoint import Gap, Ratio, Selection
+from prereg_kit.plan.endpoint import Contrast, Gap, Ratio, Selection
 from prereg_kit.plan.hypothesis import Hypothesis
 from prereg_kit.registers import RunRow
 from prereg_kit.verdict import Evidence, Interval, Outcome, Reason, Verdict
@@ -41,6 +41,7 @@ class Court:
         self._replace: Mapping[str, str] = {}
         self._each: Mapping[str, str] = {}
         self._without: str | None = None
+        self._completed: int | None = None
         self._level_divisor = 1
         self._measured: dict[tuple[object, ...], Measured] = {}
         self._intervals: dict[tuple[object, ...], tuple[Interval, Fraction, Fraction] | Reason] = {}
@@ -60,6 +61,25 @@ class Court:
     def without_seed(self, seed: str) -> Court:
         """The court in which one seed pair was never run."""
         return self._derived(_without=seed)
+
+    def completed(self, difference: int) -> Court:
+        """The court in which every missing planned seed pair was run and differs by -1 or 1 in every task."""
+        return self._derived(_completed=difference)
+
+    def missing_seeds(self, endpoint: str, found: Paired) -> tuple[str, ...]:
+        """The planned seed pairs of a contrast of proportions that are not in the register."""
+        spec = self.plan.endpoints[endpoint]
+        if not isinstance(spec, Contrast) or spec.unit != "proportion":
+            return ()
+        own = spec.arms or self.plan.arms
+        conditions = spec.where.get("condition", ())
+        planned = dict.fromkeys(
+            seed
+            for condition, arm, seed in self.plan.runs.cells()
+            if arm in (own.treatment, own.reference) and (not conditions or condition in conditions)
+        )
+        wanted = spec.where.get(self.plan.resampling.pairs)
+        return tuple(s for s in planned if s not in found.seeds and (wanted is None or s in wanted))
 
     def at_family_level(self, members: int) -> Court:
         """The court of a member of a Bonferroni family: each interval's error is divided by the number of members."""
@@ -84,6 +104,8 @@ class Court:
                 return Unknown(
                     name, "not_evaluable", (Reason(code="runs-missing", message="no seed pair is left"),)
                 )
+        if self._completed is not None and isinstance(found, Paired):
+            found = found.completed(self.missing_seeds(name, found), self._completed)
         return found
 
     def _measure(self, name: str) -> Measured:
@@ -169,7 +191,7 @@ class Court:
 
     def verdict(self, name: str) -> Verdict:
         """The verdict on `H1` or `H1[A]`, decided once per court family."""
-        if self._without is not None:
+        if self._without is not None or self._completed is not None:
             return self._decide(name)
         if name not in self._verdicts:
             self._verdicts[name] = self._decide(name)

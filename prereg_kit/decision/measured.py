@@ -40,6 +40,11 @@ class Paired:
         """The mean difference over seed pairs and tasks, exact."""
         return Fraction(int(self.cells.sum()), self.cells.size * self.denominator)
 
+    def completed(self, seeds: tuple[str, ...], difference: int) -> Paired:
+        """The same contrast with missing seed pairs that differ by `difference` (-1 or 1) in every task."""
+        rows = np.full((len(seeds), self.cells.shape[1]), difference * self.denominator, dtype=np.int64)
+        return replace(self, seeds=(*self.seeds, *seeds), cells=np.concatenate([self.cells, rows]))
+
     def without(self, seed: str) -> Paired:
         """The same contrast with one seed pair left out."""
         keep = [index for index, name in enumerate(self.seeds) if name != seed]

@@ -62,7 +62,11 @@ class Request:
         """How the plan says defects are treated."""
         spec = self.effective.plan.registers.get(self.endpoint.register_)
         unequal = self.endpoint.unequal if isinstance(self.endpoint, Contrast) else "refuse"
-        return Policy(repeats="refuse" if spec is None else spec.repeats, unequal=unequal)
+        return Policy(
+            repeats="refuse" if spec is None else spec.repeats,
+            unequal=unequal,
+            orphans="exclude" if self.effective.plan.runs.missing == "exclude_pair" else "refuse",
+        )
 
     def value_kind(self, column: str) -> ValueKind:
         """A proportion is a mean of true and false; every other unit is a mean of numbers."""

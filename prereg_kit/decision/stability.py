@@ -1,4 +1,4 @@
-"""How far a verdict is from another one: the outcome without each seed pair. Pure."""
+"""How far a verdict is from another: without each seed pair, and with missing pairs at worst and best. Pure."""
 
 from __future__ import annotations
 
@@ -17,11 +17,23 @@ def stability(court: Court, name: str) -> Stability | None:
     """Leave-one-seed-out outcomes of a verdict whose rule reads contrasts; None where there are none."""
     base, own = court.place(name)
     rules = court.plan.rules_of(base)
-    contrasts = [
-        found for rule in rules for e in endpoints_of(rule) if isinstance(found := own.measured(e), Paired)
-    ]
-    if not contrasts:
+    endpoints = dict.fromkeys(endpoint for rule in rules for endpoint in endpoints_of(rule))
+    named = {e: found for e in endpoints if isinstance(found := own.measured(e), Paired)}
+    if not named:
         return None
+    left = _left_out(court, name, rules, list(named.values()))
+    missing = {seed for endpoint, found in named.items() for seed in own.missing_seeds(endpoint, found)}
+    if not missing:
+        return left
+    ends = {"missing_worst": court.completed(-1), "missing_best": court.completed(1)}
+    pairs = f"seed pairs {', '.join(sorted(missing))} are planned and missing"
+    return left.model_copy(
+        update={end: other.verdict(name).outcome for end, other in ends.items()}
+        | {"note": "; ".join(part for part in (left.note, pairs) if part)}
+    )
+
+
+def _left_out(court: Court, name: str, rules: tuple[Criterion_, ...], contrasts: list[Paired]) -> Stability:
     seeds = tuple(dict.fromkeys(seed for contrast in contrasts for seed in contrast.seeds))
     if len(seeds) < 2:
         return Stability(note="one seed pair: nothing can be left out")

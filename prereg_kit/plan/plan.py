@@ -88,11 +88,15 @@ class Exclusion(Value):
 
 
 class RunMatrix(Value):
-    """Every planned run, and the policy for those that are missing, failed or repeated."""
+    """Every planned run, and the policy for those that are missing, failed or repeated.
+
+    A seed that only one arm has is refused, unless `missing: exclude_pair` leaves the pair out and says so; the ledger
+    keeps it, and the verdict shows what the missing pairs could have made of it at worst and at best.
+    """
 
     planned: tuple[PlannedRuns, ...] = ()
     exclusions: tuple[Exclusion, ...] = ()
-    missing: Literal["refuse", "report"] = "report"
+    missing: Literal["refuse", "exclude_pair"] = "refuse"
     repeated: Literal["refuse"] = "refuse"
 
     def cells(self) -> tuple[tuple[str, str, str], ...]:

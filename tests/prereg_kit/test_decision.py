@@ -339,3 +339,16 @@ def test_luck_shares_per_run_with_undefined_tables_left_out() -> None:
     ).verdicts
     assert found.hypotheses["H1"].outcome == "pass"  # the mean of 1/5 and 1
     assert any("1 tables without variance" in note for note in found.notes)
+
+
+def test_a_missing_pair_is_refused_or_left_out_as_the_plan_says_and_its_worst_and_best_are_shown() -> None:
+    rows = [row for row in cell_rows(ONE) if not (row["arm"] == "r" and row["seed"] == 2)]
+    rule = "{difference: {endpoint: success, above: 0}}"
+    head = "runs: {planned: [{arm: [t, r], seed: [0, 1, 2]}], missing: exclude_pair}\n"
+    with pytest.raises(RegisterError, match="2"):
+        verdict(rule, rows)
+    found = verdict(rule, rows, head=head)
+    assert (found.outcome, found.estimate and found.estimate.exact) == ("pass", "1/8")
+    assert found.stability is not None
+    assert (found.stability.missing_worst, found.stability.missing_best) == ("fail", "pass")
+    assert "2" in (found.stability.note or "")
