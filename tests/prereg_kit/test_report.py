@@ -388,6 +388,7 @@ def test_latex_rows_have_the_same_separators() -> None:
 def test_latex_signs_ligatures_and_long_words() -> None:
     assert escape.latex("≥ 3 − µ -0.5 a--b 中") == "$\\geq$ 3 $-$ \\textmu{} $-0.5$ a-{}-b {[}U+4E2D{]}"
     assert escape.latex("e\u0301") == "é"
+    assert escape.latex("[a]*") == "{[}a{]}{*}"  # after a row's end these would be read as its options
     assert escape.latex("a" * 64) == "\\preregsplit{" + "a" * 64 + "}"
 
 
@@ -476,6 +477,15 @@ def test_bounds_are_marked_where_they_are() -> None:
     assert line.bounds[1].x == panel.zero
     ticks = {tick.label: tick.x for tick in panel.ticks}
     assert ticks["0.025"] < line.bounds[0].x < ticks["0.050"]
+
+
+def test_a_bound_on_another_endpoint_is_not_drawn_on_this_one() -> None:
+    clauses = tuple(
+        Clause(criterion="difference", words="w", outcome="pass", endpoint=name, bounds=(Figure(value=at),))
+        for name, at in (("a", 0.1), ("b", 0.9))
+    )
+    verdict = Verdict(outcome="pass", endpoint="a", estimate=Figure(value=0.2), clauses=clauses)
+    assert [mark.label for mark in geometry.forest(build(one(verdict)))[0].rows[0].bounds] == ["0.1"]
 
 
 def test_dots_of_equal_confidence_do_not_overlap() -> None:
