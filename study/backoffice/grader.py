@@ -29,7 +29,10 @@ class Canonical(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """One graded field in which the end state is not the expected one; None stands for the base's value or no row."""
+    """One graded field in which the end state is not the expected one; None stands for the base's value or no row.
+
+    For a created row, `row` is the order (or customer) that it belongs to and `field` its kind.
+    """
 
     row: str
     field: str
@@ -87,10 +90,6 @@ def grade(expected: Canonical, state: State) -> Grade:
         if expected.changes.get((row, field)) != found.changes.get((row, field))
     ]
     wanted, got = Counter(expected.added), Counter(found.added)
-    differences += [
-        Difference(" ".join(row[:2]), row[0], row, None) for row in sorted((wanted - got).elements())
-    ]
-    differences += [
-        Difference(" ".join(row[:2]), row[0], None, row) for row in sorted((got - wanted).elements())
-    ]
+    differences += [Difference(row[1] or "-", row[0], row, None) for row in sorted((wanted - got).elements())]
+    differences += [Difference(row[1] or "-", row[0], None, row) for row in sorted((got - wanted).elements())]
     return Grade(False, changed, tuple(differences))

@@ -39,7 +39,7 @@ def test_each_difference_is_named(make_world):
     assert [(row.row, row.field, row.expected, row.found) for row in result.differences] == [
         ("O-1", "status", "cancelled", None),
         ("O-5", "refunded", None, 900),
-        ("refund O-5", "refund", None, ("refund", "O-5", "500")),
+        ("O-5", "refund", None, ("refund", "O-5", "500")),
     ]
 
 

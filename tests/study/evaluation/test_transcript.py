@@ -63,7 +63,9 @@ def test_a_flip_is_explained():
 
 
 def test_changes_show_before_and_after_and_money_as_money():
-    lines = [change for transcript in transcripts("recovering", "clean") for change in transcript.world_changes]
+    lines = [
+        change for transcript in transcripts("recovering", "clean") for change in transcript.world_changes
+    ]
     refunds = [line for line in lines if " refunded: " in line]
     assert refunds
     assert all(line.split(": ")[1].startswith("0.00 -> ") and line[-3] == "." for line in refunds)
