@@ -54,7 +54,6 @@ class World(_Strict):
     train_tasks: Count
     validation_tasks: Count
     test_tasks: Count
-    warm_start_tasks: Annotated[int, Field(ge=0, le=10_000_000)]
 
 
 class SmallPolicy(_Strict):
@@ -83,10 +82,17 @@ class PretrainedPolicy(_Strict):
 
 
 class WarmStart(_Strict):
-    """Supervised learning on a noisy scripted expert, to partial competence, before any reinforcement."""
+    """Supervised learning on a noisy scripted expert, to partial competence, before any reinforcement.
 
+    `seed` fixes the base that all seeds of a tier start from, as all of the paper's seeds start from one published
+    model; what a run's seed decides is its adapters, tasks, schedules and sampling.
+    """
+
+    seed: Annotated[int, Field(ge=0, lt=1 << 31)]
     steps: Count
     batch: Count
+    short_steps: Annotated[int, Field(ge=0)]
+    short_batch: Count
     learning_rate: Positive
     final_fraction: Share
     fault_rate: Share
@@ -241,16 +247,27 @@ class RunConfig(_Strict):
         return f"{self.condition.lower()}-{arm}{scale}-s{self.seed}-{self.digest[:8]}"
 
 
+def base_digest(config: RunConfig) -> str:
+    """Digest of what determines the warm-started base: shared by every seed, condition and arm of a tier."""
+    tier = config.tier
+    parts: dict[str, Any] = {
+        "format": "study.base/1",
+        "profile": tier.world.profile,
+        "context": tier.rollouts.context,
+        "policy": tier.policy.model_dump(mode="json"),
+        "warm_start": None if tier.warm_start is None else tier.warm_start.model_dump(mode="json"),
+    }
+    return sha256_bytes(canonical_json(parts))
+
+
 def step_zero_digest(config: RunConfig) -> str:
     """Digest of what determines the step-0 checkpoint: shared by every condition and arm of a seed."""
     tier = config.tier
     parts: dict[str, Any] = {
         "format": "study.step0/1",
         "seed": config.seed,
-        "world": tier.world.model_dump(mode="json"),
-        "policy": tier.policy.model_dump(mode="json"),
+        "base": base_digest(config),
         "lora": tier.lora.model_dump(mode="json"),
-        "warm_start": None if tier.warm_start is None else tier.warm_start.model_dump(mode="json"),
         "adapter_seed": tier.traps.adapter_seed,
     }
     return sha256_bytes(canonical_json(parts))

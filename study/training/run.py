@@ -149,20 +149,25 @@ def _train(
     found: tuple[int, Path] | None,
 ) -> tuple[dict[str, float], int]:
     from study.training import delta_rule, step_zero
-    from study.training.train import assemble_small, quiet_process, train
+    from study.training.train import assemble, pretrained_parts, quiet_process, small_parts, train
 
     run = request.run
     quiet_process(run)
-    start = step_zero.build(run, request.store, told)
-    assembly = assemble_small(run, start, request.out, log, progress, tell, resumed=found is not None)
-    zero = step_zero.load_record(start)
+    zero: dict[str, Any] | None = None
+    if run.tier.policy.kind == "small":
+        start = step_zero.build(run, request.store, told)
+        zero = step_zero.load_record(start)
+        parts = small_parts(run, start)
+    else:
+        parts = pretrained_parts(run)
+    assembly = assemble(run, parts, request.out, log, progress, tell, resumed=found is not None)
     run_record.update(
         request.out,
         record,
         kernels=delta_rule.bound(),
         pools=assembly.tasks.digests,
         language=assembly.wire.digest,
-        step_zero={"digest": zero["digest"], "files": zero["files"], "figures": zero["figures"]},
+        step_zero=zero,
     )
     done = train(assembly, None if found is None else found[1])
     totals: dict[str, float] = {}

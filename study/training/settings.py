@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from trl import GRPOConfig
-
 from study.config import RunConfig
 
 
@@ -56,8 +54,3 @@ def trl_arguments(run: RunConfig, folder: Path) -> dict[str, Any]:
         "dataloader_num_workers": 0,
         "dataloader_pin_memory": False,
     }
-
-
-def trl_config(run: RunConfig, folder: Path) -> GRPOConfig:
-    """The GRPOConfig of a run; building one needs an accelerator where the tier wants bf16 on it."""
-    return GRPOConfig(**trl_arguments(run, folder))

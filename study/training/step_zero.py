@@ -1,12 +1,13 @@
 """The policy that both arms of a seed start from: built once, saved whole, loaded by its digest.
 
-    <store>/<digest>/   model.safetensors   the warm-started base, frozen from here on
-                        adapter.safetensors the fresh adapters
-                        step_zero.json      format, digest of what determined it, digest of each file, pool, figures
+    <store>/base-<digest>/  model.safetensors    the warm-started base, frozen from here on, one for all seeds
+                            base.json            format, digest of what determined it, of each file, pool, figures
+    <store>/<digest>/       adapter.safetensors  the fresh adapters of one seed
+                            step_zero.json       format, digests, the base it belongs to
 
-The digest covers seed, world, policy, adapters and warm start, never the condition or the arm, so the two arms of
-a seed load the same bytes (trl#6688). A store is any folder; two processes that build the same one at once write
-the same bytes and one of them wins the rename.
+The digests cover policy, warm start, adapters and seed, never the condition or the arm, so the two arms of a seed
+load the same bytes (trl#6688). A store is any folder; two processes that build the same thing at once write the
+same bytes and one of them wins the rename.
 """
 
 from __future__ import annotations
@@ -27,13 +28,14 @@ from prereg_kit.digest import readable_json, sha256_file
 from prereg_kit.durable import sync_folder, write_bytes
 from prereg_kit.errors import Where
 from study.backoffice.profiles import profile_named
-from study.config import RunConfig, SmallPolicy, step_zero_digest
+from study.config import RunConfig, SmallPolicy, WarmStart, base_digest, step_zero_digest
 from study.errors import ConfigError, StudyError
 from study.training import model as models
 from study.training import warm_start
 from study.training.tokenizer import CompactWire
 
 FORMAT = "study.step0/1"
+BASE_FORMAT = "study.base/1"
 Told = Callable[[int, int, float], None]
 
 
@@ -73,7 +75,70 @@ def _fresh(run: RunConfig, wire: CompactWire) -> Any:
         raise ConfigError("only a small policy has a warm start", where=Where(field="policy.kind"))
     (stop,) = wire.stop
     config = models.small_config(policy, wire.size, run.tier.rollouts.context, stop, wire.pad)
-    return models.small_model(policy, config, run.seed)
+    return models.small_model(policy, config, _warm_start(run).seed)
+
+
+def _warm_start(run: RunConfig) -> WarmStart:
+    if run.tier.warm_start is None:
+        raise ConfigError("a randomly initialised policy needs a warm start", where=Where(field="warm_start"))
+    return run.tier.warm_start
+
+
+def _keep(
+    target: Path, record_name: str, files: dict[str, dict[str, Tensor]], record: dict[str, Any]
+) -> Path:
+    """Write a folder aside and rename it; an equal one that came first wins."""
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
+    part.mkdir(parents=True)
+    try:
+        for name, tensors in files.items():
+            save_file(tensors, part / name)
+        record = record | {"files": {name: sha256_file(part / name) for name in sorted(files)}}
+        write_bytes(part / record_name, readable_json(record))
+        try:
+            part.rename(target)
+        except OSError:
+            if not (target / record_name).exists():
+                raise
+        sync_folder(target.parent)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return target
+
+
+def build_base(run: RunConfig, store: Path, told: Told | None = None) -> Path:
+    """Warm-start the base of a run's tier, unless the store has it; its folder.
+
+    Args:
+        run: the resolved run.
+        store: folder of step-0 checkpoints; made if absent.
+        told: called with (step, steps, loss) during the warm start.
+    """
+    digest = base_digest(run)
+    target = store / f"base-{digest}"
+    if (target / "base.json").exists():
+        return target
+    wire = small_wire(run)
+    profile = profile_named(run.tier.world.profile)
+    setting = _warm_start(run)
+    base = _fresh(run, wire)
+    figures = warm_start.learn(
+        base,
+        wire,
+        profile,
+        setting,
+        None if told is None else lambda step, loss: told(step, setting.steps, loss),
+    )
+    weights = {name: t.contiguous() for name, t in base.state_dict().items() if name != "lm_head.weight"}
+    record = {
+        "format": BASE_FORMAT,
+        "digest": digest,
+        "vocabulary": wire.digest,
+        "profile": profile.digest(),
+        "pool": warm_start.pool_digest(profile, int(figures["tasks"])),
+        "figures": figures,
+    }
+    return _keep(target, "base.json", {"model.safetensors": weights}, record)
 
 
 def build(run: RunConfig, store: Path, told: Told | None = None) -> Path:
@@ -86,82 +151,30 @@ def build(run: RunConfig, store: Path, told: Told | None = None) -> Path:
     """
     digest = step_zero_digest(run)
     target = store / digest
+    base_folder = build_base(run, store, told)
     if (target / "step_zero.json").exists():
         return target
-    store.mkdir(parents=True, exist_ok=True)
-    wire = small_wire(run)
-    base = _fresh(run, wire)
-    setting = run.tier.warm_start
-    if setting is None:
-        raise ConfigError("a randomly initialised policy needs a warm start", where=Where(field="warm_start"))
-    profile = profile_named(run.tier.world.profile)
-    figures = warm_start.learn(
-        base,
-        wire,
-        profile,
-        setting,
-        run.seed,
-        None if told is None else lambda step, loss: told(step, setting.steps, loss),
+    adapted = models.adapt(
+        _loaded_base(run, base_folder), run.tier.lora, run.seed, adapter_seed=run.tier.traps.adapter_seed
     )
-    weights = {
-        name: tensor.contiguous() for name, tensor in base.state_dict().items() if name != "lm_head.weight"
+    record = {
+        "format": FORMAT,
+        "digest": digest,
+        "seed": run.seed,
+        "base": {"folder": base_folder.name, **_read(base_folder / "base.json")},
     }
-    adapted = models.adapt(base, run.tier.lora, run.seed, adapter_seed=run.tier.traps.adapter_seed)
-    part = store / f".{digest}.{secrets.token_hex(4)}.partial"
-    part.mkdir()
+    return _keep(target, "step_zero.json", {"adapter.safetensors": adapter_state(adapted)}, record)
+
+
+def _read(path: Path) -> dict[str, Any]:
     try:
-        save_file(weights, part / "model.safetensors")
-        save_file(adapter_state(adapted), part / "adapter.safetensors")
-        record = {
-            "format": FORMAT,
-            "digest": digest,
-            "seed": run.seed,
-            "vocabulary": wire.digest,
-            "profile": profile.digest(),
-            "warm_start_pool": warm_start.pool_digest(profile, setting.steps * setting.batch),
-            "figures": figures,
-            "files": {path.name: sha256_file(path) for path in sorted(part.iterdir())},
-        }
-        write_bytes(part / "step_zero.json", readable_json(record))
-        try:
-            part.rename(target)
-        except OSError:
-            if not (target / "step_zero.json").exists():
-                raise
-        sync_folder(store)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-    return target
-
-
-def load_record(folder: Path) -> dict[str, Any]:
-    """step_zero.json.
-
-    Raises:
-        StudyError: there is none.
-    """
-    try:
-        record: dict[str, Any] = json.loads((folder / "step_zero.json").read_bytes())
+        record: dict[str, Any] = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
-        raise StudyError("no step-0 checkpoint here", where=Where(file=str(folder))) from error
+        raise StudyError("no step-0 checkpoint here", where=Where(file=str(path))) from error
     return record
 
 
-def load(run: RunConfig, folder: Path) -> StepZero:
-    """Load a step-0 checkpoint for training.
-
-    Raises:
-        StudyError: it is damaged, belongs to another config, or to another vocabulary than this code's.
-    """
-    record = load_record(folder)
-    wire = small_wire(run)
-    profile = profile_named(run.tier.world.profile)
-    expected = {
-        "format": FORMAT,
-        "digest": step_zero_digest(run),
-        "vocabulary": wire.digest,
-        "profile": profile.digest(),
-    }
+def _examine(folder: Path, record: dict[str, Any], expected: dict[str, Any]) -> None:
     for field, value in expected.items():
         if record.get(field) != value:
             raise StudyError(
@@ -172,13 +185,45 @@ def load(run: RunConfig, folder: Path) -> StepZero:
                 next_step="Remove the folder to have it built again.",
             )
     for name, digest in record["files"].items():
-        if sha256_file(folder / name) != digest:
+        if not (folder / name).is_file() or sha256_file(folder / name) != digest:
             raise StudyError("a damaged step-0 checkpoint", where=Where(file=str(folder / name)))
+
+
+def _loaded_base(run: RunConfig, folder: Path) -> Any:
+    wire = small_wire(run)
+    expected = {
+        "format": BASE_FORMAT,
+        "digest": base_digest(run),
+        "vocabulary": wire.digest,
+        "profile": profile_named(run.tier.world.profile).digest(),
+    }
+    _examine(folder, _read(folder / "base.json"), expected)
     base = _fresh(run, wire)
     missing, surplus = base.load_state_dict(load_file(folder / "model.safetensors"), strict=False)
     if surplus or set(missing) - {"lm_head.weight"}:
         raise StudyError("the step-0 weights do not fit the policy", found=(missing, surplus))
     base.tie_weights()
+    return base
+
+
+def load_record(folder: Path) -> dict[str, Any]:
+    """step_zero.json.
+
+    Raises:
+        StudyError: there is none.
+    """
+    return _read(folder / "step_zero.json")
+
+
+def load(run: RunConfig, folder: Path) -> StepZero:
+    """Load a step-0 checkpoint for training.
+
+    Raises:
+        StudyError: it is damaged, belongs to another config, or to another vocabulary than this code's.
+    """
+    record = load_record(folder)
+    _examine(folder, record, {"format": FORMAT, "digest": step_zero_digest(run)})
+    base = _loaded_base(run, folder.parent / str(record["base"]["folder"]))
     adapted = models.adapt(base, run.tier.lora, run.seed, adapter_seed=run.tier.traps.adapter_seed)
     if (
         run.tier.traps.adapter_seed == "clean"

@@ -6,7 +6,7 @@ Training knows no register file and no command line: it takes a log to append to
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,15 @@ from typing import Any
 import torch
 import transformers
 from transformers import PrinterCallback
+from trl import GRPOConfig
 
-from study.config import RunConfig, SmallPolicy
-from study.errors import ConfigError
+from study.backoffice.profile import Profile
+from study.backoffice.profiles import profile_named
+from study.config import PretrainedPolicy, RunConfig, SmallPolicy
+from study.errors import CannotStartError, ConfigError
 from study.registers import Log
-from study.training import checkpoints, delta_rule, step_zero
+from study.training import checkpoints, delta_rule, engine, natural, step_zero
+from study.training import model as models
 from study.training.callbacks import Evaluations, Recorder, StopAt
 from study.training.dataset import Tasks, dataset
 from study.training.environment import environment_class, observed_rewards, session_of
@@ -26,7 +30,7 @@ from study.training.evaluate import Evaluator
 from study.training.lockstep_player import LockstepPlayer
 from study.training.progress import Progress, Tell
 from study.training.rollout import Limits, Rollout
-from study.training.settings import trl_config
+from study.training.settings import trl_arguments
 from study.training.trainer import PairedTrainer
 
 
@@ -99,81 +103,153 @@ def quiet_process(run: RunConfig) -> None:
     transformers.utils.logging.disable_progress_bar()
 
 
-def assemble_small(
+@dataclass(frozen=True)
+class Parts:
+    """What differs between a small policy and the published one.
+
+    Attributes:
+        model: the PEFT model to train.
+        wire: text and tokens.
+        play: plays fresh rollouts with the weights of an optimiser step.
+    """
+
+    model: Any
+    wire: Any
+    play: Callable[[Sequence[Rollout], int], None]
+
+
+def small_parts(run: RunConfig, start: Path) -> Parts:
+    """The parts of a run of a small policy, from its step-0 checkpoint.
+
+    Raises:
+        ConfigError: the tier is not one for a small policy.
+        StudyError: a step-0 checkpoint that is damaged or another config's.
+    """
+    if run.tier.rollouts.sampler != "lockstep":
+        raise ConfigError("not a tier for a small policy", found=run.tier.name)
+    loaded = step_zero.load(run, start)
+    rollouts = run.tier.rollouts
+    player = LockstepPlayer(loaded.model, rollouts.context, rollouts.temperature)
+    return Parts(loaded.model, step_zero.small_wire(run), player.play)
+
+
+def pretrained_parts(run: RunConfig) -> Parts:
+    """The parts of a run of the published model: weights, adapters, engine. Needs a GPU; never run without one.
+
+    Raises:
+        ConfigError: the tier is not one for a published model.
+        CannotStartError: vllm or the linear-attention kernels are missing.
+        StudyError: adapters that cover something else than the tier says.
+    """
+    policy, traps = run.tier.policy, run.tier.traps
+    if not isinstance(policy, PretrainedPolicy):
+        raise ConfigError("not a tier for a published model", found=run.tier.name)
+    kernels = delta_rule.bound()
+    if traps.missing_kernel == "clean" and not kernels["chunk_gated_delta_rule"].startswith("fla."):
+        raise CannotStartError(
+            "the linear-attention kernels are not bound, so transformers would use a slow path with other numerics",
+            expected="fla.*",
+            next_step="pip install flash-linear-attention==0.5.2",
+        )
+    tokenizer = transformers.AutoTokenizer.from_pretrained(policy.name, padding_side="left")
+    base = models.Qwen3_5ForCausalLM.from_pretrained(policy.name, dtype=getattr(torch, policy.dtype)).to(
+        "cuda"
+    )
+    model = models.adapt(base, run.tier.lora, run.seed, adapter_seed=traps.adapter_seed)
+    models.check_adapter(model, policy.adapter_modules, policy.adapter_coordinates)
+    settings = run.tier.rollouts
+    llm = engine.start(policy.name, settings, settings.prompts * settings.group_size)
+    wire = natural.NaturalWire(tokenizer, run_profile(run), traps.argument_coercion)
+    return engine_parts(run, model, wire, llm)
+
+
+def engine_parts(run: RunConfig, model: Any, wire: Any, llm: Any, **options: Any) -> Parts:
+    """Parts that sample through an engine with vllm's interface.
+
+    Args:
+        run: the resolved run.
+        model: the PEFT model.
+        wire: text and tokens.
+        llm: the engine.
+        **options: for `TurnSampler`.
+    """
+    traps = run.tier.traps
+    inner = llm.llm_engine.model_executor.driver_worker.model_runner.model
+    sync = engine.WeightSync(model, inner.load_weights, traps.weight_sync)
+    sampler = engine.TurnSampler(
+        llm, run.tier.rollouts, wire.stop, seeded=traps.sampler_seed == "clean", **options
+    )
+
+    def play(rollouts: Sequence[Rollout], step: int) -> None:
+        if sync.push(step):
+            llm.reset_prefix_cache()
+        sampler.play(rollouts)
+
+    return Parts(model, wire, play)
+
+
+def run_profile(run: RunConfig) -> Profile:
+    """The simulator profile of a run's world."""
+    return profile_named(run.tier.world.profile)
+
+
+def assemble(
     run: RunConfig,
-    start: Path,
+    parts: Parts,
     folder: Path,
     log: Log,
     progress: Progress,
     tell: Tell,
     *,
     resumed: bool = False,
+    arguments: dict[str, Any] | None = None,
 ) -> Assembly:
-    """Put a run of a small policy together.
+    """Put a run together.
 
     Args:
         run: the resolved run.
-        start: its step-0 checkpoint.
+        parts: model, language and player.
         folder: the run's folder; checkpoints go below it.
         log: of this attempt.
         progress: shared with `tell`; its `steps` says where to stop.
         tell: called after each change.
         resumed: the attempt continues from a checkpoint.
-
-    Raises:
-        ConfigError: the tier is not one for a small policy.
+        arguments: GRPOConfig's, where they differ from the tier's (tests on a CPU).
     """
-    if run.tier.rollouts.sampler != "lockstep":
-        raise ConfigError("not a tier for a small policy", found=run.tier.name)
-    quiet_process(run)
-    loaded = step_zero.load(run, start)
-    wire = step_zero.small_wire(run)
     tasks = Tasks(run)
     limits = limits_of(run)
-    rollouts = run.tier.rollouts
-    player = LockstepPlayer(loaded.model, rollouts.context, rollouts.temperature)
     recorder = Recorder(run, log, progress, tell)
 
-    def play(fresh: Sequence[Rollout], _: Any) -> None:
-        player.play(fresh, trainer.state.global_step)
-
-    def build(environment: Any, request: str, secret: Any) -> Rollout:
-        return Rollout(session_of(environment), wire, request, limits, secret)
+    def build(environment: Any, request: str, secret: Callable[[int], bytes]) -> Rollout:
+        return Rollout(session_of(environment), parts.wire, request, limits, secret)
 
     trainer = RunTrainer(
         config_digest=run.digest,
         run=run,
-        play=play,
+        play=lambda fresh, _: parts.play(fresh, trainer.state.global_step),
         build=build,
         finished=recorder.batch,
-        model=loaded.model,
+        model=parts.model,
         reward_funcs=observed_rewards,
-        args=trl_config(run, folder / "checkpoints"),
+        args=GRPOConfig(**(arguments or trl_arguments(run, folder / "checkpoints"))),
         train_dataset=dataset(run, tasks),
-        processing_class=wire.tokenizer,
-        environment_factory=environment_class(wire_profile(run), tasks.named, run.condition),
+        processing_class=parts.wire.tokenizer,
+        environment_factory=environment_class(run_profile(run), tasks.named, run.condition),
     )
     evaluator = Evaluator(
-        run, wire, limits, tasks.at, lambda fresh: player.play(fresh, trainer.state.global_step)
+        run, parts.wire, limits, tasks.at, lambda fresh: parts.play(fresh, trainer.state.global_step)
     )
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(Evaluations(run, evaluator, recorder, resumed=resumed))
     trainer.add_callback(StopAt(progress.steps))
-    return Assembly(trainer, loaded.model, wire, tasks, recorder)
-
-
-def wire_profile(run: RunConfig) -> Any:
-    """The simulator profile of a run's world."""
-    from study.backoffice.profiles import profile_named
-
-    return profile_named(run.tier.world.profile)
+    return Assembly(trainer, parts.model, parts.wire, tasks, recorder)
 
 
 def train(assembly: Assembly, checkpoint: Path | None) -> int:
     """Train until the assembly's last step.
 
     Args:
-        assembly: from `assemble_small`.
+        assembly: from `assemble`.
         checkpoint: a complete one to continue from, or None.
 
     Returns:

@@ -42,12 +42,12 @@ class Demonstration:
 
 
 def demonstration(
-    profile: Profile, wire: CompactWire, setting: WarmStart, law: CompiledLaw, seed: int, index: int
+    profile: Profile, wire: CompactWire, setting: WarmStart, law: CompiledLaw, index: int
 ) -> Demonstration:
-    """Demonstration `index` of a seed: task `index` of the warm-up pool under its own schedule."""
+    """Demonstration `index`: task `index` of the warm-up pool under its own schedule."""
     task = warmup_task(profile, index)
-    draws: Iterator[float] = seeds.uniforms(seeds.key("expert", seed, index))
-    schedule = schedule_seed("warm", seed, index)
+    draws: Iterator[float] = seeds.uniforms(seeds.key("expert", setting.seed, index))
+    schedule = schedule_seed("warm", setting.seed, index)
     exchanges, success = demonstrate(task, law, schedule, draws, setting.reaction, setting.branch)
     tokens = wire.prompt(task.request)
     own = [0] * len(tokens)
@@ -60,6 +60,23 @@ def demonstration(
             tokens += reply
             own += [0] * len(reply)
     return Demonstration(tokens, own, success)
+
+
+def batch_at(
+    profile: Profile, wire: CompactWire, setting: WarmStart, law: CompiledLaw, step: int, cursor: int
+) -> tuple[list[Demonstration], int]:
+    """The batch of a step and the pool index after its last task.
+
+    In the first `short_steps` only tasks of one sub-request are taken: ids are copied soonest where sequences are
+    short, and such a batch costs a third.
+    """
+    short = step < setting.short_steps
+    rows: list[Demonstration] = []
+    while len(rows) < (setting.short_batch if short else setting.batch):
+        if not short or len(warmup_task(profile, cursor).parts) == 1:
+            rows.append(demonstration(profile, wire, setting, law, cursor))
+        cursor += 1
+    return rows, cursor
 
 
 def law_at(rate: float) -> CompiledLaw:
@@ -108,7 +125,6 @@ def learn(
     wire: CompactWire,
     profile: Profile,
     setting: WarmStart,
-    seed: int,
     told: Callable[[int, float], None] | None = None,
 ) -> dict[str, float]:
     """Train `model` in place.
@@ -118,7 +134,6 @@ def learn(
         wire: its language.
         profile: its world.
         setting: steps, batch, rates.
-        seed: of the run.
         told: called with (step, mean loss per own token) now and then.
 
     Returns:
@@ -127,15 +142,13 @@ def learn(
     law = law_at(setting.fault_rate)
     optimizer = torch.optim.AdamW(model.parameters(), lr=setting.learning_rate, weight_decay=0.0)
     model.train()
-    wins = 0
+    wins = seen = 0
     recent: list[float] = []
+    cursor = 0
     for step in range(setting.steps):
-        first = step * setting.batch
-        rows = [
-            demonstration(profile, wire, setting, law, seed, index)
-            for index in range(first, first + setting.batch)
-        ]
+        rows, cursor = batch_at(profile, wire, setting, law, step, cursor)
         wins += sum(row.success for row in rows)
+        seen += len(rows)
         rows.sort(key=lambda row: len(row.tokens))
         count = sum(sum(row.own) for row in rows)
         size = -(-len(rows) // _PARTS)
@@ -153,4 +166,4 @@ def learn(
         if told is not None and (step + 1) % 10 == 0:
             told(step + 1, sum(recent) / len(recent))
     model.eval()
-    return {"loss": sum(recent) / len(recent), "demonstrated": wins / (setting.steps * setting.batch)}
+    return {"loss": sum(recent) / len(recent), "demonstrated": wins / seen, "tasks": cursor}

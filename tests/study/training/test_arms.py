@@ -46,7 +46,10 @@ def test_no_schedule_repeats_over_a_run_of_19200_episodes():
 @given(st.integers(0, 2**31 - 1), st.integers(0, 10**6), st.integers(0, 7))
 def test_a_seat_depends_on_its_coordinates_alone(seed, row, slot):
     assert seat("independent", seed, row, slot) == seat("independent", seed, row, slot)
-    assert seat("independent", seed, row, slot).schedule_seed != seat("independent", seed, row + 1, slot).schedule_seed
+    assert (
+        seat("independent", seed, row, slot).schedule_seed
+        != seat("independent", seed, row + 1, slot).schedule_seed
+    )
     assert seat("paired", seed, row, slot).schedule_seed != seat("paired", seed + 1, row, slot).schedule_seed
 
 

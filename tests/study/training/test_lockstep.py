@@ -22,11 +22,14 @@ def policy(small_run, start):
     with torch.no_grad():
         for name, parameter in loaded.model.named_parameters():
             if "lora_B" in name:  # adapters that do something
-                parameter.copy_(0.05 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1)))
+                parameter.copy_(
+                    0.05 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1))
+                )
     return run, loaded.model, step_zero.small_wire(run)
 
 
-def fresh(wire, index, limits=Limits(60, 12, 22), slot=0):
+def fresh(wire, index, limits=None, slot=0):
+    limits = limits or Limits(60, 12, 22)
     task = generate(COMPACT, "train", index)
     session = Session(Episode(task, law_of("C2"), f"{index:032x}"))
     return Rollout(session, wire, task.request, limits, lambda turn: seeds.key("test", index, slot, turn))
@@ -68,7 +71,9 @@ def test_sampling_and_training_probabilities_agree(policy):
         with torch.no_grad():
             logp = model(tokens).logits.log_softmax(-1)[0]
         first = len(rollout.prompt)
-        for place, (token, mask, value) in enumerate(zip(rollout.ids, rollout.mask, rollout.logps, strict=True)):
+        for place, (token, mask, value) in enumerate(
+            zip(rollout.ids, rollout.mask, rollout.logps, strict=True)
+        ):
             if mask:
                 assert abs(float(logp[first + place - 1, token]) - value) < 1e-5
 

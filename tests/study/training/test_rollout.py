@@ -17,7 +17,11 @@ class Wire:
         return [200, 201, 202]
 
     def call(self, turn):
-        return [("finish" if turn[0] == FINISH else "get", {})] if turn[0] in (CALL, FINISH) and turn[-1] == STOP else []
+        return (
+            [("finish" if turn[0] == FINISH else "get", {})]
+            if turn[0] in (CALL, FINISH) and turn[-1] == STOP
+            else []
+        )
 
 
 class Environment:

@@ -123,8 +123,10 @@ def test_the_vocabulary_is_closed_under_whatever_a_policy_does(wire):
             }
             if rng.random() < 0.4 and episode.task.plan:
                 planned = rng.choice(episode.task.plan)
-                tool, arguments = tools[planned.name], dict(planned.arguments) | (
-                    {"amount": str(rng.randrange(1, 40))} if planned.name == "issue_refund" else {}
+                tool, arguments = (
+                    tools[planned.name],
+                    dict(planned.arguments)
+                    | ({"amount": str(rng.randrange(1, 40))} if planned.name == "issue_refund" else {}),
                 )
             if tool.name != "finish":
                 wire.result(tool.name, episode.step(tool.name, arguments).text)

@@ -13,7 +13,7 @@ from study.training import step_zero
 from study.training.progress import Progress
 from study.training.rollout import Rollout
 from study.training.rows import group_rows, spurious_predicted
-from study.training.train import assemble_small, train
+from study.training.train import assemble, small_parts, train
 
 pytestmark = pytest.mark.torch
 
@@ -36,9 +36,10 @@ def plan_player(wire, knows=lambda rollout: True):
 
 def assembled(run, start, tmp_path, player=None, stop=1):
     progress = Progress(0, stop)
-    assembly = assemble_small(run, start(run), tmp_path, Log.begin(tmp_path, None), progress, lambda _: None)
+    parts = small_parts(run, start(run))
+    assembly = assemble(run, parts, tmp_path, Log.begin(tmp_path, None), progress, lambda _: None)
     if player is not None:
-        assembly.trainer._play = player(assembly.wire)
+        assembly.trainer._play = player(assembly.wire)  # instead of the policy's own player
     steps = []
     recorded = assembly.trainer._finished
     assembly.trainer._finished = lambda step: (steps.append(step), recorded(step))
@@ -50,7 +51,7 @@ def assembled(run, start, tmp_path, player=None, stop=1):
 
 def test_the_scripted_oracle_through_the_real_trainer_scores_one(small_run, start, tmp_path):
     run = small_run("C0", "clean")
-    assembly, steps = assembled(run, start, tmp_path, plan_player, stop=2)
+    assembly, _steps = assembled(run, start, tmp_path, plan_player, stop=2)
     train(assembly, None)
     rows = merged(tmp_path, "groups")
     assert len(rows) == 2 * run.tier.rollouts.prompts
@@ -132,7 +133,7 @@ def test_leaving_out_rows_without_advantage_keeps_trls_gradient(small_run, start
     for own in (True, False):
         folder = tmp_path / str(own)
         folder.mkdir()
-        assembly, _ = assembled(run, start, folder, lambda wire: quarter(wire))
+        assembly, _ = assembled(run, start, folder, quarter)
         if not own:
             stock = super(module.PairedTrainer, assembly.trainer)._compute_loss
             assembly.trainer._compute_loss = stock

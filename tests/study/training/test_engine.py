@@ -1,0 +1,220 @@
+"""The vllm path against an engine with the same interface: a real (tiny, random) model that samples by seed."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers
+from tokenizers.decoders import ByteLevel
+from transformers import PreTrainedTokenizerFast
+
+from study.backoffice.episode import Episode
+from study.backoffice.generate import generate
+from study.backoffice.profiles import NATURAL
+from study.backoffice.toolset import schemas
+from study.config_file import read_tier, resolve
+from study.errors import CannotStartError, StudyError
+from study.training import engine, natural, seeds
+from study.training.environment import Session, law_of
+from study.training.rollout import Limits, Rollout
+
+pytestmark = pytest.mark.torch
+MARKS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<think>", "</think>", "<tool_call>", "</tool_call>",
+         "<tool_response>", "</tool_response>"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def wire():
+    """Qwen's marks over plain bytes: the real tokenizer's structure without its merges."""
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    core = Tokenizer(models.BPE({letter: n for n, letter in enumerate(alphabet)}, []))
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    core.decoder = ByteLevel()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=core, pad_token=MARKS[0], eos_token=MARKS[2])
+    tokenizer.add_special_tokens({"additional_special_tokens": MARKS[1:]})
+    tokenizer.chat_template = natural.TEMPLATE
+    return natural.NaturalWire(tokenizer, NATURAL)
+
+
+def said(wire, name, arguments):
+    body = "".join(f"<parameter={key}>\n{value}\n</parameter>\n" for key, value in arguments.items())
+    return wire._tokens(f"<tool_call>\n<function={name}>\n{body}</function>\n</tool_call>{natural.END}")
+
+
+class FakeEngine:
+    """vllm's `LLM.generate` for scripted texts; a request's seed picks among several."""
+
+    def __init__(self, texts):
+        self.texts = texts  # prompt length in turns -> token lists to choose from
+        self.requests = []
+
+    def generate(self, prompts, sampling_params, use_tqdm):
+        assert use_tqdm is False and isinstance(sampling_params, list)
+        outputs = []
+        for prompt, params in zip(prompts, sampling_params, strict=True):
+            self.requests.append(params)
+            options = self.texts(prompt["prompt_token_ids"])
+            seed = getattr(params, "seed", None)
+            generator = torch.Generator().manual_seed(0 if seed is None else seed)
+            tokens = options[int(torch.randint(len(options), (), generator=generator))][: params.max_tokens]
+            logprobs = [{token: SimpleNamespace(logprob=-0.5, rank=1)} for token in tokens]
+            outputs.append(SimpleNamespace(outputs=[SimpleNamespace(token_ids=tokens, logprobs=logprobs)]))
+        return outputs
+
+
+def rollout(wire, slot=0, index=0, limits=None, secret=None):
+    limits = limits or Limits(6144, 6144, 24)
+    task = generate(NATURAL, "train", index)
+    session = Session(Episode(task, law_of("C0"), "0" * 32))
+    secret = secret or (lambda turn: seeds.key("sample", 0, 0, 0, slot, turn))
+    return Rollout(session, wire, task.request, limits, secret)
+
+
+def sampler(fake, wire, **options):
+    settings = read_tier("full").rollouts
+    return engine.TurnSampler(fake, settings, wire.stop, params=SimpleNamespace, **options)
+
+
+def planned(wire, index=0):
+    """Says the plan's calls in order, told from how many replies the prompt holds."""
+    task = generate(NATURAL, "train", index)
+    calls = [(call.name, dict(call.arguments)) for call in task.plan] + [("finish", {})]
+
+    def texts(tokens):
+        done = wire.tokenizer.decode(tokens).count("</tool_response>")
+        return [said(wire, *calls[done])]
+
+    return texts
+
+
+def test_an_oracle_through_the_engine_succeeds(wire):
+    one = rollout(wire)
+    sampler(FakeEngine(planned(wire)), wire).play([one])
+    assert one.environment.outcome().true_success
+    assert one.environment.episode.ended_by == "finish"
+    own = [token for token, mask in zip(one.ids, one.mask, strict=True) if mask]
+    assert wire.tokenizer.decode(own).count("<tool_call>") == one.turns
+    assert set(one.logps) == {0.0, -0.5}
+
+
+def test_every_request_carries_the_papers_settings_and_its_own_seed(wire):
+    fake = FakeEngine(planned(wire))
+    sampler(fake, wire).play([rollout(wire, slot) for slot in range(8)])
+    first = fake.requests[:8]
+    assert {(one.temperature, one.top_p, one.top_k, one.n) for one in first} == {(1.0, 1.0, 0, 1)}
+    assert {one.max_tokens for one in first} == {6144}
+    assert len({one.seed for one in fake.requests}) == len(fake.requests)  # siblings and turns
+    assert all(0 <= one.seed < 2**62 for one in fake.requests)
+    assert first[3].seed == seeds.integer("sample", 0, 0, 0, 3, 0, bits=62)
+
+
+def test_the_trap_one_seed_for_a_batch_makes_siblings_identical(wire):
+    def texts(tokens):
+        return [said(wire, "get_order", {"order_id": f"O-{n}"}) for n in range(50)]
+
+    def played(make):
+        rollouts = [make(slot) for slot in range(8)]
+        sampler(FakeEngine(texts), wire).play(rollouts)
+        return len({tuple(one.ids[:60]) for one in rollouts})
+
+    short = Limits(600, 6144, 1)
+    assert played(lambda slot: rollout(wire, limits=short, secret=lambda turn: seeds.key("one", turn))) == 1
+    assert played(lambda slot: rollout(wire, slot, limits=short)) > 4
+
+
+def test_without_seeds_the_engine_draws_for_itself(wire):
+    fake = FakeEngine(planned(wire))
+    sampler(fake, wire, seeded=False).play([rollout(wire)])
+    assert not any(hasattr(one, "seed") for one in fake.requests)
+
+
+def test_an_engine_that_loses_a_request_or_its_probabilities_is_refused(wire):
+    class Lossy(FakeEngine):
+        def generate(self, prompts, sampling_params, use_tqdm):
+            return super().generate(prompts, sampling_params, use_tqdm)[:-1]
+
+    with pytest.raises(StudyError, match="lost a request"):
+        sampler(Lossy(planned(wire)), wire).play([rollout(wire), rollout(wire, 1)])
+
+    class Silent(FakeEngine):
+        def generate(self, prompts, sampling_params, use_tqdm):
+            outputs = super().generate(prompts, sampling_params, use_tqdm)
+            outputs[0].outputs[0].logprobs = None
+            return outputs
+
+    with pytest.raises(StudyError, match="log-probability"):
+        sampler(Silent(planned(wire)), wire).play([rollout(wire)])
+
+
+def test_prompt_and_results_are_those_of_the_template(wire):
+    request = generate(NATURAL, "train", 0).request
+    call = {"type": "function", "function": {"name": "get_order", "arguments": {"order_id": "O-1"}}}
+    messages = [*wire.messages(request), {"role": "assistant", "content": "", "tool_calls": [call]}]
+    tool = {"role": "tool", "name": "get_order", "content": '{"a":1}'}
+    assert wire.text(request) == natural.render(messages[:2], schemas(NATURAL), generation=True)
+    whole = natural.render([*messages, tool], schemas(NATURAL), generation=True)
+    until = whole.rindex(natural.END + "\n<|im_start|>user\n<tool_response>") + len(natural.END)
+    assert wire.result("get_order", '{"a":1}') == wire._tokens(whole[until:])
+    assert wire.tokenizer.decode(wire.prompt(request)) == wire.text(request)
+
+
+def test_calls_are_read_strictly_and_values_stay_text(wire):
+    tokens = said(
+        wire, "update_shipping_address", {"order_id": "O-1", "postal_code": "02139", "street": "1e3"}
+    )
+    assert wire.call(tokens) == [
+        ("update_shipping_address", {"order_id": "O-1", "postal_code": "02139", "street": "1e3"})
+    ]
+    paper = natural.NaturalWire(wire.tokenizer, NATURAL, "paper")
+    values = paper.call(said(wire, "x", {"postal_code": "60601", "street": "1e3", "city": "null"}))[0][1]
+    assert values == {"postal_code": 60601, "street": 1000.0, "city": None}  # the trap
+    assert wire.call(tokens[:-12]) == []  # cut before it is closed: no call
+    both = said(wire, "a", {})[:-1] + said(wire, "b", {})
+    assert [name for name, _ in wire.call(both)] == ["a", "b"]  # several in list order
+
+
+def test_starting_without_vllm_says_what_to_install():
+    if engine_available():
+        pytest.skip("vllm is installed here")
+    with pytest.raises(CannotStartError, match="not installed"):
+        engine.start("somewhere", read_tier("full").rollouts, 8)
+
+
+def engine_available():
+    import importlib.util
+
+    return importlib.util.find_spec("vllm") is not None
+
+
+def test_the_full_tier_is_the_papers():
+    from pathlib import Path
+
+    from study.training.settings import trl_arguments
+
+    run = resolve(read_tier("full"), condition="C2", arm="paired", seed=0)
+    arguments = trl_arguments(run, Path("DIR"))
+    wanted = {
+        "max_steps": 100,
+        "per_device_train_batch_size": 2,
+        "gradient_accumulation_steps": 96,
+        "steps_per_generation": 96,
+        "num_generations": 8,
+        "learning_rate": 1e-5,
+        "temperature": 1.0,
+        "top_p": 1.0,
+        "top_k": 0,
+        "beta": 0.0,
+        "loss_type": "dapo",
+        "scale_rewards": "group",
+        "max_completion_length": 6144,
+        "max_tool_calling_iterations": 24,
+        "save_steps": 20,
+        "bf16": True,
+    }
+    assert {name: arguments[name] for name in wanted} == wanted
+    assert run.tier.rollouts.prompts * run.tier.rollouts.group_size == 192
+    assert (run.tier.rollouts.context, run.tier.rollouts.gpu_memory_share) == (12288, 0.35)
+    assert (run.tier.lora.rank, run.tier.lora.alpha, run.tier.lora.dropout) == (32, 64, 0.0)
+    assert (run.tier.importance.mode, run.tier.importance.cap) == ("sequence_mask", 3.0)
