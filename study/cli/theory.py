@@ -81,6 +81,28 @@ def siblings_command(out: Path, index: int | None, as_json: bool) -> None:
     _write(out, lambda: siblings.draw(chosen), "study.theory.siblings/1", facts, words, as_json=as_json)
 
 
+@command.command("doses")
+@_OUT
+@click.option("--flip-rate", default=0.1, show_default=True, help="Grader flips per success, q in (0, 1).")
+@_JSON
+def doses_command(out: Path, flip_rate: float, as_json: bool) -> None:
+    """Draw what sharing a schedule among some siblings does, from balanced flips to full pairing."""
+    from study.figures import couplings
+    from study.theory.advantages import MeanCentred
+    from study.theory.alignment import Policy
+
+    found = {end: couplings.doses(Policy(8, 0.5, end), flip_rate, MeanCentred()) for end in (0.0, 1.0)}
+    facts: dict[str, object] = {
+        "flip_rate": flip_rate,
+        "mean_centred": [
+            {"design": one.name, "dose": one.dose, "orthogonal": one.relative, "aligned": two.relative}
+            for one, two in zip(found[0.0], found[1.0], strict=True)
+        ],
+    }
+    words = f"paired over separate: {found[0.0][-1].relative:.3f} orthogonal, {found[1.0][-1].relative:.3f} aligned"
+    _write(out, lambda: couplings.draw(flip_rate), "study.theory.doses/1", facts, words, as_json=as_json)
+
+
 def _write(
     out: Path, draw: Drawing, name: str, facts: dict[str, object], words: str, *, as_json: bool
 ) -> None:

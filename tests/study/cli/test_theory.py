@@ -36,6 +36,21 @@ def test_the_map_is_written_with_its_boundary(tmp_path):
     assert out.read_bytes().startswith(MAGIC["png"])
 
 
+def test_the_doses_rise_from_balanced_to_paired(tmp_path):
+    out = tmp_path / "doses.svg"
+    value = json.loads(CliRunner().invoke(command, ["doses", "--out", str(out), "--json"]).stdout)
+    assert value["format"] == "study.theory.doses/1"
+    rows = value["mean_centred"]
+    assert [row["design"] for row in rows] == ["balanced", "separate", "blocks of 2", "blocks of 4", "paired"]
+    assert [row["dose"] for row in rows][1:] == pytest.approx([0, 1 / 7, 3 / 7, 1])
+    assert rows[-1]["orthogonal"] == pytest.approx(0.5)
+    assert rows[-1]["aligned"] == pytest.approx(3.625)
+    for row in rows:
+        assert row["orthogonal"] == pytest.approx(1 - 0.5 * row["dose"])
+        assert row["aligned"] == pytest.approx(1 + 2.625 * row["dose"])
+    assert out.read_bytes().startswith(MAGIC["svg"])
+
+
 def test_the_path_goes_to_stdout_and_the_words_to_stderr(tmp_path):
     out = tmp_path / "s.svg"
     result = CliRunner().invoke(command, ["siblings", "--out", str(out)])
@@ -58,6 +73,8 @@ def test_an_existing_file_is_never_overwritten(tmp_path):
         ["map", "--out", "no-such-folder/x.png"],
         ["map", "--out", "x.png", "--flip-rate", "1"],
         ["map", "--out", "x.png", "--group-size", "1"],
+        ["doses", "--out", "x.png", "--flip-rate", "2"],
+        ["doses", "--out", "x.png", "--flip-rate", "0"],
     ],
 )
 def test_bad_arguments_leave_nothing_behind(tmp_path, monkeypatch, arguments):
