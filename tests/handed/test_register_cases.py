@@ -192,3 +192,12 @@ def test_exact_ties_stay_exact():
     gaps = (numerators[0] - numerators[1]).sum(axis=(1, 2))
     tasks = numerators.shape[3]
     assert [Fraction(int(gap), denominator * tasks) for gap in gaps] == [Fraction(3, 100)] * 3
+
+
+def test_a_pointer_in_place_of_the_index_is_refused_by_name(monkeypatch, capsys):
+    code, out, err = command(monkeypatch, capsys, "C11", "decide", "--register", "runs.parquet")
+    assert code == 3
+    assert not out
+    pointer = dict(line.split(" ", 1) for line in (CASES / "C11" / "runs.parquet").read_text().splitlines())
+    for text in ("runs.parquet", "Git LFS pointer", pointer["oid"], pointer["size"], "git lfs pull"):
+        assert text in err
