@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+from asn1crypto import tsp as asn1_tsp
 from cryptography.hazmat.primitives import serialization
 
 from prereg_kit.authority import DemoAuthority, loopback_server
@@ -111,6 +112,7 @@ def test_openssl_verifies_it_with_data_and_with_query_and_reads_its_refusals(
             "badAlg",
         ),
     ],
+    ids=["empty", "no fields", "indefinite length", "cut", "trailing byte", "another algorithm"],
 )
 def test_what_is_no_request_is_refused_with_its_reason(
     authority: DemoAuthority, query: bytes, word: str
@@ -119,6 +121,18 @@ def test_what_is_no_request_is_refused_with_its_reason(
         verify(authority.answer(query), data=DATA, anchors=anchors(authority), now=NOW, allow_demo=True)
     assert caught.value.reason == "status"
     assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(("policy", "granted"), [(DEMO_POLICY_OID, True), ("1.2.3.4", False)])
+def test_another_policy_than_its_own_is_refused(authority: DemoAuthority, policy: str, granted: bool) -> None:
+    request = asn1_tsp.TimeStampReq.load(build_query(DIGEST))
+    request["req_policy"] = policy
+    answer = authority.answer(request.dump(force=True))
+    if granted:
+        verify(answer, data=DATA, query=request.dump(), anchors=anchors(authority), now=NOW, allow_demo=True)
+    else:
+        with pytest.raises(TokenRejected, match="unacceptedPolicy"):
+            verify(answer, data=DATA, anchors=anchors(authority), now=NOW, allow_demo=True)
 
 
 def test_the_server_listens_on_the_loopback_address_and_takes_only_queries(authority: DemoAuthority) -> None:
