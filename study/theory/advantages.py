@@ -96,6 +96,9 @@ class Rule(Protocol):
     def name(self) -> str:
         """A short name for tables and JSON."""
 
+    def __hash__(self) -> int:
+        """Rules are values: equal settings are one rule, so that work can be remembered by rule."""
+
     def advantages(self, rewards: npt.ArrayLike) -> Array:
         """Advantages of rewards of shape (..., G)."""
 

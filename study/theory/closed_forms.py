@@ -18,6 +18,7 @@ and q(1-q) L for paired flips.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -66,15 +67,16 @@ class Coefficients:
     identity: float
 
 
+@lru_cache(maxsize=4096)
 def coefficients(successes: int, size: int, flip_rate: float, design: Design, rule: Rule) -> Coefficients:
-    """The three coefficients that multiply a group's geometry.
+    """The three coefficients that multiply a group's geometry; remembered, since they depend on no score.
 
     Args:
         successes: k in [0, G].
         size: G >= 2.
         flip_rate: q in [0, 1]; exact at both ends.
-        design: how the flips are coupled.
-        rule: the advantage rule.
+        design: how the flips are coupled; a hashable value.
+        rule: the advantage rule; a hashable value.
 
     Raises:
         TheoryError: an argument out of range, or a design that does not fit G or q.
