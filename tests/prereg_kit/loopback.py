@@ -210,8 +210,8 @@ def hang(seconds: float) -> Behaviour:
     return lambda handler, query: time.sleep(seconds)
 
 
-def drip(body: bytes, pause: float) -> Behaviour:
-    """A behaviour that sends one octet at a time."""
+def drip(body: bytes, pause: float, sent: list[int]) -> Behaviour:
+    """A behaviour that sends one octet at a time and notes each in `sent`."""
 
     def answer(handler: BaseHTTPRequestHandler, query: bytes) -> None:
         del query
@@ -223,6 +223,7 @@ def drip(body: bytes, pause: float) -> Behaviour:
             for octet in body:
                 handler.wfile.write(bytes([octet]))
                 handler.wfile.flush()
+                sent.append(octet)
                 time.sleep(pause)
 
     return answer

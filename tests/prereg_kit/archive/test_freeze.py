@@ -186,6 +186,22 @@ def test_of_two_freezes_at_once_one_wins_and_the_other_says_so(tmp_path: Path) -
     assert [p.name for p in (tmp_path / "frozen").iterdir()] == ["a"]
 
 
+def test_a_freeze_in_progress_is_not_swept_by_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, nested = os.fsync, []
+
+    def meanwhile(handle: int) -> None:
+        real(handle)
+        if not nested:
+            nested.append(True)
+            archive.freeze(b"other\n", "b.md", tmp_path / "frozen/b")
+
+    monkeypatch.setattr(os, "fsync", meanwhile)
+    archive.freeze(DATA, "a.md", tmp_path / "frozen/a")
+    assert sorted(p.name for p in (tmp_path / "frozen").iterdir()) == ["a", "b"]
+
+
 KILLER = textwrap.dedent(
     """
     # Runs one verb once whole and then once for every durable step, killed there; a fork each, so that the
