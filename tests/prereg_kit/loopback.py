@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import shutil
+import ssl
 import subprocess
 import tempfile
 import threading
@@ -21,7 +22,8 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from cryptography.x509 import ocsp
+from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsageOID, NameOID
 
 OPENSSL = shutil.which("openssl")
 REPLY = "application/timestamp-reply"
@@ -55,11 +57,46 @@ class Authority:
 
     folder: Path
     name: str
+    root_certificate: x509.Certificate
+    root_key: ec.EllipticCurvePrivateKey
+    signer: x509.Certificate
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def root(self) -> Path:
         return self.folder / "root.pem"
+
+    def crl(self) -> bytes:
+        """A revocation list of this moment, empty, DER."""
+        now = dt.datetime.now(dt.UTC)
+        identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(self.root_key.public_key())
+        return (
+            x509.CertificateRevocationListBuilder()
+            .issuer_name(self.root_certificate.subject)
+            .last_update(now)
+            .next_update(now + dt.timedelta(days=7))
+            .add_extension(identifier, critical=False)
+            .add_extension(x509.CRLNumber(1), critical=False)
+            .sign(self.root_key, hashes.SHA256())
+            .public_bytes(serialization.Encoding.DER)
+        )
+
+    def ocsp(self) -> bytes:
+        """An OCSP answer of this moment: the signer is good."""
+        now = dt.datetime.now(dt.UTC)
+        builder = ocsp.OCSPResponseBuilder().add_response(
+            cert=self.signer,
+            issuer=self.root_certificate,
+            algorithm=hashes.SHA1(),
+            cert_status=ocsp.OCSPCertStatus.GOOD,
+            this_update=now,
+            next_update=now + dt.timedelta(days=7),
+            revocation_time=None,
+            revocation_reason=None,
+        )
+        builder = builder.responder_id(ocsp.OCSPResponderEncoding.HASH, self.root_certificate)
+        response = builder.sign(self.root_key, hashes.SHA256())
+        return response.public_bytes(serialization.Encoding.DER)
 
     def answer(self, query: bytes) -> bytes:
         """The response that openssl signs for a query."""
@@ -92,6 +129,7 @@ def make_authority(
     *,
     lifetime: dt.timedelta = dt.timedelta(days=3650),
     crl_url: str | None = None,
+    ocsp_url: str | None = None,
     intermediate: bool = False,
 ) -> Authority:
     """A new authority; its certificates end `lifetime` from now.
@@ -133,21 +171,13 @@ def make_authority(
     if crl_url:
         point = x509.DistributionPoint([x509.UniformResourceIdentifier(crl_url)], None, None, None)
         builder = builder.add_extension(x509.CRLDistributionPoints([point]), critical=False)
+    if ocsp_url:
+        place = x509.UniformResourceIdentifier(ocsp_url)
+        access = x509.AccessDescription(AuthorityInformationAccessOID.OCSP, place)
+        builder = builder.add_extension(x509.AuthorityInformationAccess([access]), critical=False)
     signer = builder.sign(issuer_key, hashes.SHA256())
-    crl = (
-        x509.CertificateRevocationListBuilder()
-        .issuer_name(root_name)
-        .last_update(now)
-        .next_update(now + dt.timedelta(days=7))
-        .add_extension(
-            x509.AuthorityKeyIdentifier.from_issuer_public_key(root_key.public_key()), critical=False
-        )
-        .add_extension(x509.CRLNumber(1), critical=False)
-        .sign(root_key, hashes.SHA256())
-    )
     (folder / "root.pem").write_bytes(root.public_bytes(_PEM))
     (folder / "tsa.pem").write_bytes(signer.public_bytes(_PEM))
-    (folder / "root.crl").write_bytes(crl.public_bytes(serialization.Encoding.DER))
     private = key.private_bytes(_PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     (folder / "tsa.key").write_bytes(private)
     (folder / "serial").write_text("01\n")
@@ -157,7 +187,7 @@ def make_authority(
         "digests = sha256\naccuracy = secs:1\nordering = no\ntsa_name = no\ness_cert_id_chain = no\n"
         "ess_cert_id_alg = sha256\n"
     )
-    return Authority(folder, name)
+    return Authority(folder, name, root, root_key, signer)
 
 
 @dataclass
@@ -238,8 +268,10 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(behaviour: Behaviour, get: Behaviour | None = None) -> Iterator[Server]:
-    """Serve on 127.0.0.1 while the block runs."""
+def serving(
+    behaviour: Behaviour, get: Behaviour | None = None, *, tls: Authority | None = None
+) -> Iterator[Server]:
+    """Serve on 127.0.0.1 while the block runs; with `tls`, as https with that authority's certificate."""
     requests: list[Request] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -260,10 +292,15 @@ def serving(behaviour: Behaviour, get: Behaviour | None = None) -> Iterator[Serv
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    server.handle_error = lambda request, address: None
+    if tls is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(tls.folder / "tsa.pem", tls.folder / "tsa.key")
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
-        yield Server(f"http://127.0.0.1:{server.server_address[1]}/tsr", requests)
+        yield Server(f"http{'s' if tls else ''}://127.0.0.1:{server.server_address[1]}/tsr", requests)
     finally:
         server.shutdown()
         server.server_close()

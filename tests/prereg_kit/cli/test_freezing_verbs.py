@@ -288,12 +288,14 @@ def test_revocation_data_can_be_fetched_again_later(prereg: Run, here: Path) -> 
         _, out, _ = prereg("verify-timestamps", "--json")
         assert json.loads(out)["documents"][0]["stamps"][0]["revocation"] == "not_checked"
         assert prereg("stamp", "frozen/protocol", "--revocation")[0] == 3
-        available.append((made[0].folder / "root.crl").read_bytes())
+        available.append(made[0].crl())
         assert prereg("stamp", "frozen/protocol", "--revocation")[0] == 0
         assert prereg("stamp", "frozen/protocol", "--revocation")[0] == 3
     assert (here / "frozen/protocol/stamps/crl.1.crl").read_bytes() == available[0]
-    code, out, _ = prereg("verify-timestamps")
+    code, out, _ = prereg("verify-timestamps", "--json")
     assert code == 0
+    assert json.loads(out)["documents"][0]["stamps"][0]["revocation"] == "good"
+    assert json.loads(out)["documents"][0]["not_checked"] == []
 
 
 def test_no_frozen_folder_is_not_checked(prereg: Run, here: Path) -> None:

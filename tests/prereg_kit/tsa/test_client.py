@@ -13,9 +13,10 @@ import pytest
 from prereg_kit.archive.record import NewStamp, Stamps
 from prereg_kit.digest import sha256_bytes
 from prereg_kit.errors import PreregError, TimestampError
-from prereg_kit.token import TokenRejected, read_query
+from prereg_kit.token import Evidence, TokenRejected, read_query, verify
 from prereg_kit.trust import Operator
 from prereg_kit.tsa import (
+    Answer,
     ExchangeError,
     Limits,
     Settings,
@@ -26,6 +27,7 @@ from prereg_kit.tsa import (
     stamper,
 )
 from prereg_kit.tsa.client import fresh_nonce
+from prereg_kit.tsa.revocation import fetch_all
 
 pytestmark = pytest.mark.skipif(
     loopback.OPENSSL is None, reason="openssl, the independent peer, is not installed"
@@ -306,28 +308,69 @@ def test_a_programming_error_in_a_thread_is_raised_and_not_swallowed() -> None:
         stamper([Source(Operator("x", url="http://127.0.0.1/"), broken)], QUICK)(DIGEST)
 
 
-def test_a_crl_named_by_the_chain_is_fetched_raw_and_its_absence_is_no_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["crl", "ocsp"])
+def test_revocation_data_named_by_the_chain_is_fetched_raw_and_its_absence_is_no_error(
+    tmp_path: Path, kind: str
+) -> None:
     made: list = []
+    given: list[bytes] = []
 
-    def get(handler, body: bytes) -> None:
-        loopback.reply(200, (made[0].folder / "root.crl").read_bytes(), "application/pkix-crl")(handler, body)
+    def revocation(handler, body: bytes) -> None:
+        given.append(made[0].crl() if kind == "crl" else made[0].ocsp())
+        loopback.reply(200, given[-1], "application/octet-stream")(handler, body)
+
+    def post(handler, body: bytes) -> None:
+        asked = handler.headers["Content-Type"]
+        if asked == "application/ocsp-request":
+            revocation(handler, body)
+        else:
+            loopback.signing(made[0])(handler, body)
 
     settings = Settings(limits=Limits(2, 4))
-
-    def sign(handler, query: bytes) -> None:
-        loopback.signing(made[0])(handler, query)
-
-    with loopback.serving(sign, get) as server:
-        made.append(
-            loopback.make_authority(tmp_path / "a", "Crl", crl_url=server.url.replace("/tsr", "/root.crl"))
-        )
+    with loopback.serving(post, revocation) as server:
+        made.append(loopback.make_authority(tmp_path / "a", "Crl", **{f"{kind}_url": server.url + "/status"}))
         known = Operator("crl", url=server.url, anchors=(made[0].root.read_bytes(),))
         stamp = request_stamp(Source(known), DIGEST, settings)
-        assert [r.kind for r in stamp.revocation] == ["crl"]
-        assert stamp.revocation[0].data == (made[0].folder / "root.crl").read_bytes()
-    with loopback.serving(sign) as server:
-        known = Operator("crl", url=server.url, anchors=(made[0].root.read_bytes(),))
-        assert request_stamp(Source(known), DIGEST, settings).revocation == ()
+        assert [(r.kind, r.data) for r in stamp.revocation] == [(kind, given[0])]
+        assert server.requests[-1].method == ("GET" if kind == "crl" else "POST")
+        evidence = Evidence(**{f"{kind}s": (given[0],)})
+        proof = verify(
+            stamp.response, data=DATA, anchors=known.pinned(), evidence=evidence, now=datetime.now(UTC)
+        )
+        assert proof.revocation == "good"
+    silent = Operator("crl", url="http://x/", anchors=known.anchors)
+    query = build_query(DIGEST)
+
+    def send(url: str, body: bytes, limits: Limits) -> Answer:
+        return Answer(200, loopback.REPLY, made[0].answer(query))
+
+    assert request_stamp(Source(silent, send), DIGEST, settings, query).revocation == ()
+
+
+def test_what_is_no_revocation_data_is_not_kept(tmp_path: Path) -> None:
+    with loopback.serving(loopback.hang(0), loopback.reply(200, b"<html>", "text/html")) as server:
+        made = loopback.make_authority(tmp_path / "a", "Crl", crl_url=server.url, ocsp_url=server.url)
+        chain = (made.folder / "tsa.pem").read_bytes() + made.root.read_bytes()
+        assert fetch_all(chain, Limits(2, 4), lambda: datetime.now(UTC)) == ()
+        assert {r.method for r in server.requests} == {"GET", "POST"}
+    elsewhere = loopback.make_authority(
+        tmp_path / "b", "File", crl_url="file:///etc/passwd", ocsp_url="ldap://x/"
+    )
+    chain = (elsewhere.folder / "tsa.pem").read_bytes() + elsewhere.root.read_bytes()
+    assert fetch_all(chain, Limits(2, 4), lambda: datetime.now(UTC)) == ()
+    assert fetch_all(b"no chain", Limits(2, 4), lambda: datetime.now(UTC)) == ()
+
+
+def test_an_https_server_with_an_unknown_certificate_is_refused_once(tmp_path: Path) -> None:
+    made = loopback.make_authority(tmp_path / "a", "Tls")
+    said: list[str] = []
+    settings = replace(QUICK, say=lambda name, text: said.append(text))
+    with loopback.serving(loopback.signing(made), tls=made) as server:
+        with pytest.raises(ExchangeError, match="CERTIFICATE_VERIFY_FAILED"):
+            request_stamp(Source(operator(server.url)), DIGEST, settings)
+        assert server.url.startswith("https://")
+        assert server.requests == []
+    assert len(said) == 1
 
 
 def test_a_proxy_from_the_environment_receives_the_whole_address(monkeypatch: pytest.MonkeyPatch) -> None:
