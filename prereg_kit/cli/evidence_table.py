@@ -63,7 +63,7 @@ def _stamp_line(stamp: StampReport) -> str:
     )
     demo = "DEMO, never counted; " if stamp.demo else ""
     words = f"{stamp.operator}: {demo}{_when(stamp.proof.gen_time)} ({within}) by {stamp.proof.tsa.subject}"
-    return f"{words}; protects until {_when(stamp.proof.protected_until)}"
+    return words if stamp.demo else f"{words}; protects until {_when(stamp.proof.protected_until)}"
 
 
 def _details(report: DocumentReport, console: Console) -> None:

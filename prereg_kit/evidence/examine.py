@@ -119,8 +119,11 @@ class Examiner:
         response, query = files[stamp.response.path], files[stamp.query.path]
         chain = files[stamp.chain.path] if stamp.chain else b""
         try:
-            report = replace(report, claimed=describe(response).gen_time)
             anchors, others, origin = self._anchors(stamp, folder)
+        except PreregError as error:  # an anchor's file, not the token
+            return replace(report, verdict="not checked", reason=error.code, problem=str(error))
+        try:
+            report = replace(report, claimed=describe(response).gen_time)
             proof = verify(
                 response,
                 data=data,
@@ -142,7 +145,7 @@ class Examiner:
             known = self.store.find(stamp.operator, stamp.url) or Operator(stamp.operator)
             return replace(report, verdict="not checked", reason="no-anchor", problem=known.missing())
         except PreregError as error:
-            return replace(report, verdict="not checked", reason=error.code, problem=str(error))
+            return replace(report, verdict="reject", reason=error.code, problem=error.problem)
         if stamp.demo and not proof.demo:  # its anchor came from beside the document, which anybody can write
             problem = "recorded as a demo stamp, and the token carries no demo mark"
             return replace(report, verdict="reject", reason="demo-mismatch", problem=problem)

@@ -202,6 +202,42 @@ def test_a_freeze_in_progress_is_not_swept_by_another_one(
     assert sorted(p.name for p in (tmp_path / "frozen").iterdir()) == ["a", "b"]
 
 
+def test_of_several_processes_at_once_exactly_one_wins_whole(tmp_path: Path) -> None:
+    code = textwrap.dedent(
+        """
+        import sys, time
+        from pathlib import Path
+        from prereg_kit import archive
+        from prereg_kit.errors import ArchiveError
+        target, number, start = Path(sys.argv[1]), sys.argv[2], float(sys.argv[3])
+        time.sleep(max(0.0, start - time.time()))
+        try:
+            archive.freeze(number.encode() * 1000, "a.txt", target)
+            print("won", number)
+        except ArchiveError as error:
+            print(error.code)
+        """
+    )
+    import time
+
+    start = str(time.time() + 2)
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(tmp_path / "frozen/a"), str(number), start],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
+        )
+        for number in range(4)
+    ]
+    said = [child.communicate()[0].strip() for child in children]
+    winners = [line.split()[1] for line in said if line.startswith("won")]
+    assert len(winners) == 1
+    assert said.count("exists") == 3
+    assert archive.load_frozen(tmp_path / "frozen/a").data == winners[0].encode() * 1000
+    assert [p.name for p in (tmp_path / "frozen").iterdir()] == ["a"]
+
+
 KILLER = textwrap.dedent(
     """
     # Runs one verb once whole and then once for every durable step, killed there; a fork each, so that the

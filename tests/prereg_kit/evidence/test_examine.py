@@ -19,6 +19,7 @@ import pytest
 from prereg_kit import archive, tsa
 from prereg_kit.archive.renew import renew
 from prereg_kit.authority import OPERATOR, URL, DemoAuthority
+from prereg_kit.digest import sha256_bytes
 from prereg_kit.errors import ArchiveError, TimestampError
 from prereg_kit.evidence import DocumentReport, Examiner, evidence_files, exit_code
 from prereg_kit.trust import Operator, TrustStore, add
@@ -182,6 +183,29 @@ def test_a_missing_token_that_is_needed_makes_it_fail(copy: tuple[Path, Path]) -
     assert "alpha" in report.problems[0]
     (copy[0] / "stamps/beta.tsr").write_bytes(b"")
     assert judge(*copy).status == "altered"
+
+
+@pytest.mark.parametrize("part", ["query", "response", "chain"])
+def test_a_file_exchanged_together_with_its_entry_is_rejected_and_not_merely_unchecked(
+    copy: tuple[Path, Path], part: str
+) -> None:
+    record = json.loads((copy[0] / "freeze.json").read_text())
+    for stamp in record["stamps"]:
+        (copy[0] / stamp[part]["path"]).write_bytes(b"junk\n")
+        stamp[part] |= {"sha256": sha256_bytes(b"junk\n"), "size": 5}
+    (copy[0] / "freeze.json").write_text(json.dumps(record))
+    report = judge(*copy)
+    assert {stamp.verdict for stamp in report.stamps} == {"reject"}
+    assert report.status == "below quorum"
+
+
+def test_an_unreadable_anchor_is_not_checked_and_no_fault_of_the_token(
+    copy: tuple[Path, Path], tmp_path: Path
+) -> None:
+    for name in ("alpha", "beta"):
+        (tmp_path / "trust" / name).mkdir(parents=True)
+        (tmp_path / "trust" / name / "root.pem").write_bytes(b"no certificate")
+    assert judge(copy[0], tmp_path / "trust").status == "not checked"
 
 
 def test_unrecorded_files_are_named_and_never_counted(copy: tuple[Path, Path]) -> None:
