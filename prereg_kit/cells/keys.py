@@ -166,9 +166,8 @@ class Packer:
         for start in range(0, max(self.count - 1, 0), _CHUNK):
             window = keys[start : start + _CHUNK + 1]
             descents += int(np.count_nonzero(window[1:] < window[:-1]))
-        if (
-            descents
-        ):  # rows mostly come run by run: few descents, which a merging sort uses and quicksort does not
+        if descents:
+            # Rows mostly come run by run: few descents, which a merging sort uses and quicksort does not.
             keys.sort(kind="stable" if descents < _FEW_DESCENTS else None)
         found = []
         for start in range(0, max(self.count - 1, 0), _CHUNK):

@@ -5,6 +5,9 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,11 +18,14 @@ from prereg_kit.cells import (
     cell_table,
     count_rate,
     distinct_per_group,
+    keys,
     outcome_tables,
     value_rows,
 )
+from prereg_kit.cells.keys import Field, Packer
+from prereg_kit.cells.source import Levels
 from prereg_kit.errors import RegisterError, UsageError
-from prereg_kit.register_file import Registers
+from prereg_kit.register_file import Registers, open_register
 
 ARMS = ("paired", "independent")
 
@@ -384,6 +390,42 @@ def test_sums_beyond_sixty_two_bits_stay_exact():
     assert int(found.successes.sum()) == sum(row["score"] for row in rows)
 
 
+def test_parts_with_other_numbers_of_places_add_up(tmp_path):
+    rows = [{**row, "score": 0.25 if row["seed"] else 3.0} for row in episodes(FIRST)]
+    for i, part in enumerate(([rows[0]], rows[1:9], rows[9:])):
+        pq.write_table(pa.table(frame(part)), tmp_path / f"{i}.parquet")
+    found = table(open_register([tmp_path]), value="score", value_kind="number")
+    assert found.scale == 100
+    assert found.successes.sum() == sum(row["score"] for row in rows) * 100
+
+
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(
+    blocks=st.lists(
+        st.lists(st.tuples(st.integers(0, 9), st.integers(0, 40)), min_size=1, max_size=12), max_size=8
+    ),
+    chunk=st.sampled_from([1, 2, 3, 100]),
+)
+def test_repeated_keys_are_found_whatever_the_order_and_the_chunks(blocks, chunk):
+    fields = (Field("a"), Field("b"))
+    levels = (Levels(), Levels())
+    packer = Packer(fields, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(keys, "_CHUNK", chunk)
+        patch.setattr(keys, "_FEW_DESCENTS", 3)
+        for block in blocks:
+            codes = [np.array([level.code(pair[i]) for pair in block]) for i, level in enumerate(levels)]
+            packer.pack(
+                [part.local(code, level) for part, code, level in zip(fields, codes, levels, strict=True)],
+                len(block),
+            )
+        found = packer.repeated()
+    flat = [pair for block in blocks for pair in block]
+    labels = [part.labels(level) for part, level in zip(fields, levels, strict=True)]
+    decoded = [tuple(labels[i][code] for i, code in enumerate(packer.unpack(int(key)))) for key in found]
+    assert sorted(decoded) == sorted(pair for pair in set(flat) if flat.count(pair) > 1)
+
+
 def test_a_key_without_a_value_is_refused():
     rows = episodes(FIRST)
     rows[4]["task"] = None
@@ -476,6 +518,13 @@ def test_a_rate_is_a_count_over_a_count():
         registers(outside, "groups"), "groups", where={}, numerator="spurious", denominator="all_correct"
     )
     assert (none.numerator, none.denominator, none.rows_outside) == (0, 6, 4)
+    with pytest.raises(RegisterError, match="no row has all of"):
+        count_rate(
+            registers(groups(), "groups"),
+            "groups",
+            where={"arm": "paired", "spurious": "true"},
+            numerator="spurious",
+        )
     empty = count_rate(registers([{**r, "all_correct": False} for r in groups()], "groups"), "groups", where={},
                        numerator="spurious", denominator="all_correct")  # fmt: skip
     assert empty.rate is None
