@@ -35,7 +35,7 @@ class Recorder:
         """Put one optimiser step's groups on record."""
         rows = group_rows(self._run, step)
         self._log.append("groups", rows)
-        self.seconds.append(dict(step.seconds))
+        self.seconds.append(step.seconds)
         outcomes = [one for row in rows for one in row["true_outcomes"]]
         now = self._progress
         now.step = step.step + 1

@@ -135,7 +135,7 @@ def build_base(run: RunConfig, store: Path, told: Told | None = None) -> Path:
         "digest": digest,
         "vocabulary": wire.digest,
         "profile": profile.digest(),
-        "pool": warm_start.pool_digest(profile, int(figures["tasks"])),
+        "pool": warm_start.pool_digest(profile, setting),
         "figures": figures,
     }
     return _keep(target, "base.json", {"model.safetensors": weights}, record)

@@ -6,6 +6,7 @@ Training knows no register file and no command line: it takes a log to append to
 from __future__ import annotations
 
 import secrets
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,6 +100,8 @@ def quiet_process(run: RunConfig) -> None:
     if isinstance(run.tier.policy, SmallPolicy):
         torch.set_num_threads(1)
         delta_rule.bind(run.tier.policy.delta_rule)
+    # PEFT looks for a published config beside every base, and ours has none
+    warnings.filterwarnings("ignore", message="Could not find a config file")
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
 

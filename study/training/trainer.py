@@ -266,7 +266,9 @@ class PairedTrainer(GRPOTrainer):  # type: ignore[misc]
         now = self._current()
         now.seconds["step"] = now.seconds.get("step", 0.0) + time.perf_counter() - started
         if self._step % self.args.gradient_accumulation_steps == 0:
+            started = time.perf_counter()
             self._finished(now)
+            now.seconds["record"] = time.perf_counter() - started
         return loss
 
     def _current(self) -> Step:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -19,7 +19,7 @@ from torch.nn import functional
 from prereg_kit.digest import canonical_json, sha256_bytes
 from study.backoffice.faults import CompiledLaw, compile_law
 from study.backoffice.pools import WARMUP, warmup_task
-from study.backoffice.profile import Profile
+from study.backoffice.profile import TEMPLATES, Profile
 from study.backoffice.regimes import REGIMES
 from study.backoffice.schedule import schedule_seed
 from study.config import WarmStart
@@ -30,6 +30,16 @@ from study.training.tokenizer import CompactWire
 
 _RAMP = 40  # steps of linear rise of the learning rate
 _PARTS = 2
+_SHORT_WEIGHTS = {
+    "address_change": 30,
+    "cancel_pending": 10,
+    "cancel_refund": 20,
+    "partial_refund": 120,
+    "reserve_ship": 50,
+    "ship_reserved": 40,
+    "ticket_order": 20,
+    "ticket_customer": 20,
+}
 
 
 @dataclass(frozen=True)
@@ -46,8 +56,8 @@ def demonstration(
 ) -> Demonstration:
     """Demonstration `index`: task `index` of the warm-up pool under its own schedule."""
     task = warmup_task(profile, index)
-    draws: Iterator[float] = seeds.uniforms(seeds.key("expert", setting.seed, index))
-    schedule = schedule_seed("warm", setting.seed, index)
+    draws: Iterator[float] = seeds.uniforms(seeds.key("expert", setting.seed, task.task_id))
+    schedule = schedule_seed("warm", setting.seed, task.task_id)
     exchanges, success = demonstrate(task, law, schedule, draws, setting.reaction, setting.branch)
     tokens = wire.prompt(task.request)
     own = [0] * len(tokens)
@@ -62,21 +72,29 @@ def demonstration(
     return Demonstration(tokens, own, success)
 
 
-def batch_at(
-    profile: Profile, wire: CompactWire, setting: WarmStart, law: CompiledLaw, step: int, cursor: int
-) -> tuple[list[Demonstration], int]:
-    """The batch of a step and the pool index after its last task.
+def short_profile(profile: Profile) -> Profile:
+    """The same world and words with tasks of one sub-request, and more of what is hardest to copy.
 
-    In the first `short_steps` only tasks of one sub-request are taken: ids are copied soonest where sequences are
-    short, and such a batch costs a third.
+    Which of two lines' amounts belongs to the product is one token in a refund and was learned last where refunds
+    came as often as in the pools.
     """
-    short = step < setting.short_steps
-    rows: list[Demonstration] = []
-    while len(rows) < (setting.short_batch if short else setting.batch):
-        if not short or len(warmup_task(profile, cursor).parts) == 1:
-            rows.append(demonstration(profile, wire, setting, law, cursor))
-        cursor += 1
-    return rows, cursor
+    weights = tuple(_SHORT_WEIGHTS[name] for name in TEMPLATES)
+    world = replace(profile.world, template_weights=weights, count_weights=(1, 0, 0))
+    return replace(profile, name=f"{profile.name}-short", world=world)
+
+
+def batch_at(
+    profile: Profile, wire: CompactWire, setting: WarmStart, law: CompiledLaw, step: int
+) -> list[Demonstration]:
+    """The batch of a step: in the first `short_steps` tasks of one sub-request, then tasks as in the pools.
+
+    Ids are copied soonest where sequences are short.
+    """
+    if step < setting.short_steps:
+        first, size, world = step * setting.short_batch, setting.short_batch, short_profile(profile)
+    else:
+        first, size, world = (step - setting.short_steps) * setting.batch, setting.batch, profile
+    return [demonstration(world, wire, setting, law, index) for index in range(first, first + size)]
 
 
 def law_at(rate: float) -> CompiledLaw:
@@ -91,9 +109,14 @@ def law_at(rate: float) -> CompiledLaw:
     raise ConfigError("no regime has this fault rate", found=rate)
 
 
-def pool_digest(profile: Profile, tasks: int) -> str:
-    """SHA-256 that names the warm-up tasks used: profile, pool and range determine them."""
-    value = {"profile": profile.digest(), "pool": WARMUP, "first": 0, "tasks": tasks}
+def pool_digest(profile: Profile, setting: WarmStart) -> str:
+    """SHA-256 that names the warm-up tasks used: profiles, pool and ranges determine them."""
+    short = setting.short_steps * setting.short_batch
+    long = (setting.steps - setting.short_steps) * setting.batch
+    value = {
+        "pool": WARMUP,
+        "tasks": [[short_profile(profile).digest(), short], [profile.digest(), long]],
+    }
     return sha256_bytes(canonical_json(value))
 
 
@@ -144,9 +167,8 @@ def learn(
     model.train()
     wins = seen = 0
     recent: list[float] = []
-    cursor = 0
     for step in range(setting.steps):
-        rows, cursor = batch_at(profile, wire, setting, law, step, cursor)
+        rows = batch_at(profile, wire, setting, law, step)
         wins += sum(row.success for row in rows)
         seen += len(rows)
         rows.sort(key=lambda row: len(row.tokens))
@@ -166,4 +188,4 @@ def learn(
         if told is not None and (step + 1) % 10 == 0:
             told(step + 1, sum(recent) / len(recent))
     model.eval()
-    return {"loss": sum(recent) / len(recent), "demonstrated": wins / seen, "tasks": cursor}
+    return {"loss": sum(recent) / len(recent), "demonstrated": wins / seen}
