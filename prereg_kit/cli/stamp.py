@@ -4,61 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
-from datetime import UTC, datetime
 from typing import BinaryIO
 
 import click
 
 from prereg_kit import archive
-from prereg_kit.archive.record import moment
 from prereg_kit.cli.stamping import BANNER, Asking, outcome, report, say, show, stamping_options
-from prereg_kit.errors import ArchiveError, TimestampError, UsageError, Where
-
-
-def _from_file(folder: str, response: bytes, asking: Asking) -> archive.Stamper:
-    """A stamper that files one response: it must answer a query that the folder keeps, nonce included."""
-    from prereg_kit import tsa
-    from prereg_kit.trust import Operator
-
-    record = archive.read_record(archive.load_frozen(folder).folder)
-    waiting = [item for item in record.pending if item.query]
-    named = {operator.url for operator in asking.operators()}
-    chosen = [item for item in waiting if not named or item.url in named]
-    if not chosen:
-        raise UsageError(
-            "no prepared query waits for an answer",
-            where=Where(file=folder),
-            expected="one of " + ", ".join(item.operator for item in waiting)
-            if waiting
-            else "a pending query",
-            next_step="`prereg freeze --offline --tsa NAME FILE` prepares queries.",
-        )
-
-    def stamp(digest: str) -> archive.Stamps:
-        problems = []
-        for item in chosen:
-            if item.query is None:
-                continue
-            operator = asking.store.find(item.operator, item.url) or Operator(item.operator, url=item.url)
-            query = archive.read_file(archive.load_frozen(folder).folder, item.query)
-            try:
-                done = tsa.accept(
-                    response,
-                    query,
-                    digest,
-                    operator,
-                    not_before=moment(item.asked_at),
-                    not_after=datetime.now(UTC),
-                    settings=asking.settings,
-                )
-            except TimestampError as error:
-                problems.append(error)
-                continue
-            return archive.Stamps(done=(replace(done, operator=item.operator, url=item.url),))
-        raise problems[0]
-
-    return stamp
+from prereg_kit.errors import ArchiveError, UsageError, Where
 
 
 def _nobody(digest: str) -> archive.Stamps:
@@ -114,7 +66,10 @@ def command(
         _refresh(folder, asking, as_json=as_json)
         return
     if response is not None:
-        stamper = _from_file(folder, response.read(), asking)
+        from prereg_kit import tsa
+
+        urls = {operator.url for operator in asking.operators()}
+        stamper = tsa.answering(folder, response.read(), asking.store, asking.settings, urls)
     else:
         have = {stamp.url for stamp in record.stamps}
         named = asking.tsas or asking.demo_tsa

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from datetime import UTC, datetime, time
-from pathlib import Path
 
 import click
 
@@ -25,41 +24,6 @@ def _moment(text: str | None) -> datetime:
     if "T" not in text and " " not in text:
         found = datetime.combine(found.date(), time.max.replace(microsecond=0))
     return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
-
-
-def _manifest(manifest: str, root: str, as_json: bool) -> int:
-    report = archive.check_manifest(archive.read_manifest(manifest), root)
-    if as_json:
-        click.echo(json.dumps(report.to_json(), indent=2, ensure_ascii=False))
-        return 0 if report.ok else 1
-    for row in report.to_json()["files"]:
-        click.echo(f"{row['status']:<8} {row['path']}")
-        if row["status"] == "differs":
-            click.echo(
-                f"         expected SHA-256 {row['expected']}\n         found            {row['sha256']}"
-            )
-        for note in row.get("notes", []):
-            click.echo(f"         {note}")
-    return 0 if report.ok else 1
-
-
-def _copy(copy: str, folder: str, as_json: bool) -> int:
-    """Compare a copy of a document with the frozen record of it."""
-    frozen = archive.load_frozen(folder)
-    try:
-        data = Path(copy).read_bytes()
-    except OSError as error:
-        raise NotCheckedError(
-            "the copy cannot be read", where=Where(file=copy), found=error.strerror
-        ) from error
-    archive.refuse_pointer(data, copy)
-    if data != frozen.data:
-        raise archive.mismatch(data, frozen.digest, copy)
-    value = {"format": "prereg.copy-report/1", "file": copy, "sha256": frozen.digest, "matches": str(folder)}
-    click.echo(
-        json.dumps(value, ensure_ascii=False) if as_json else f"{frozen.digest}  {copy}: the frozen bytes"
-    )
-    return 0
 
 
 @click.command()
@@ -98,9 +62,13 @@ def command(
     0: all are protected; 1: one is not; 3: nothing fails, but something needed for the check is absent.
     """
     if manifest is not None:
-        sys.exit(_manifest(manifest, root, as_json))
+        from prereg_kit.cli.compare import compare_manifest
+
+        sys.exit(compare_manifest(manifest, root, as_json=as_json))
     if copy is not None:
-        sys.exit(_copy(copy, root, as_json))
+        from prereg_kit.cli.compare import compare_copy
+
+        sys.exit(compare_copy(copy, root, as_json=as_json))
     from prereg_kit.cli.evidence_table import print_reports
     from prereg_kit.evidence import DocumentReport, Examiner, exit_code
     from prereg_kit.trust import TrustStore

@@ -3,8 +3,9 @@
 The only part of prereg_kit that opens a connection to another machine, and only when a verb asks for it.
 """
 
-from prereg_kit.tsa.client import Settings, Source, accept, build_query, prepare, request_stamp, stamper
+from prereg_kit.tsa.client import Settings, Source, accept, build_query, request_stamp, stamper
 from prereg_kit.tsa.http import Answer, ExchangeError, Limits
+from prereg_kit.tsa.offline import answering, prepare
 
 __all__ = [
     "Answer",
@@ -13,6 +14,7 @@ __all__ = [
     "Settings",
     "Source",
     "accept",
+    "answering",
     "build_query",
     "prepare",
     "request_stamp",

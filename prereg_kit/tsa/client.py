@@ -317,15 +317,3 @@ def stamper(sources: Sequence[Source], settings: Settings, query: bytes | None =
         )
 
     return stamp
-
-
-def prepare(operators: Sequence[Operator], clock: Clock = _utc_now) -> Stamper:
-    """A function that asks nobody: a query per operator, kept until `prereg stamp --response` brings the answer."""
-
-    def stamp(digest: str) -> Stamps:
-        text = "not asked: the query was prepared without a network"
-        return Stamps(
-            pending=tuple(Pending(o.name, o.url, text, clock(), build_query(digest)) for o in operators)
-        )
-
-    return stamp
