@@ -104,7 +104,7 @@ def _ask_child(request: dict[str, Any]) -> dict[str, Any]:
             capture_output=True,
             timeout=WALL_SECONDS,
             cwd=root,
-            env={"PYTHONPATH": str(root), "PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8"},
+            env={"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8"},
             check=False,
         )
     except subprocess.TimeoutExpired:
