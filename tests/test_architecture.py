@@ -18,9 +18,10 @@ FLOORS = {
     "plan": 1, "verdict": 1, "registers": 1,
     "yaml_file": 2, "plan_file": 2, "history": 2, "words": 2, "plan_text": 2, "cells": 2, "lattice": 2,
     "mixture": 2, "transform": 2, "draws": 2, "canonical": 2, "variance": 2, "exact": 2, "random_stream": 2,
-    "resample": 2, "interval": 2, "luck": 2, "decision": 2, "partition": 2, "characteristics": 2, "token": 2,
+    "resample": 2, "interval": 2, "luck": 2, "decision": 2, "partition": 2, "rule_arrays": 2,
+    "simulation": 2, "characteristics": 2, "token": 2,
     "register_file": 3, "archive": 3, "tsa": 3, "authority": 3, "trust": 3, "evidence": 3, "renewal": 3,
-    "second_opinion": 3, "report": 3, "figures": 3, "plan_archive": 3, "amending": 3, "deciding": 3, "checking": 3,
+    "second_opinion": 3, "report": 3, "figures": 3, "plan_archive": 3, "amending": 3, "deciding": 3, "checking": 3, "dry_run": 3,
     "api": 3, "cli": 4, "__main__": 4, "__init__": 4,
 }  # fmt: skip
 
@@ -30,7 +31,7 @@ OWNERS = {
     "ruamel": {"prereg_kit.yaml_file"},
     "rfc3161ng": {"prereg_kit.tsa"},
     "matplotlib": {"prereg_kit.figures", "study.figures", "study.training"},
-    "torch": {"study.training", "study.policies.language_model"},
+    "torch": {"study.training", "study.policies.language_model", "study.cli.dry_run"},
     "transformers": {"study.training", "study.policies.language_model"},
     "trl": {"study.training"},
     "peft": {"study.training", "study.policies.language_model"},
