@@ -7,11 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from prereg_kit.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 SHARED = Path(os.environ.get("PREREG_SHARED", ROOT.parent / "shared"))
@@ -33,17 +35,29 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path / case
 
 
-def prereg(folder: Path, *arguments: str) -> tuple[int, str]:
-    """Run the command in the case's folder; the exit code, and stdout and stderr together."""
-    done = subprocess.run(
-        [sys.executable, "-m", "prereg_kit", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_CONFIG_HOME": str(folder / "none"), "no_proxy": "*"},
-    )
-    return done.returncode, done.stdout + done.stderr
+Run = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def prereg(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """Runs the program's own entry point in this process: the exit code, and stdout and stderr together.
+
+    An exception that the program would show as a traceback fails the test.
+    """
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
+    monkeypatch.setenv("no_proxy", "*")
+
+    def run(folder: Path, *arguments: str) -> tuple[int, str]:
+        capfd.readouterr()
+        with monkeypatch.context() as here:
+            here.chdir(folder)
+            here.setattr(sys, "argv", ["prereg", *arguments])
+            with pytest.raises(SystemExit) as ended:
+                main()
+        out, err = capfd.readouterr()
+        return int(ended.value.code or 0), out + err
+
+    return run
 
 
 def judge(run: dict[str, Any], code: int, said: str) -> None:
@@ -59,7 +73,7 @@ def judge(run: dict[str, Any], code: int, said: str) -> None:
         assert text.lower() not in lower, said
 
 
-def test_c01_freezing_hashes_the_bytes_and_a_crlf_copy_is_told_from_them(folder: Path) -> None:
+def test_c01_freezing_hashes_the_bytes_and_a_crlf_copy_is_told_from_them(folder: Path, prereg: Run) -> None:
     case = expected("C01")
     judge(case["runs"][0], *prereg(folder, "freeze", "PREREG_lf.md"))
     code, said = prereg(folder, "verify-timestamps", "frozen/PREREG_lf", "--file", "PREREG_crlf.md")
@@ -73,7 +87,9 @@ def test_c01_freezing_hashes_the_bytes_and_a_crlf_copy_is_told_from_them(folder:
     judge(case["runs"][1], *prereg(folder, "verify-timestamps", "--allow-unstamped"))
 
 
-def test_c01_freeze_warns_of_a_tracked_document_whose_line_endings_nothing_pins(folder: Path) -> None:
+def test_c01_freeze_warns_of_a_tracked_document_whose_line_endings_nothing_pins(
+    folder: Path, prereg: Run
+) -> None:
     for command in (["init", "-q"], ["add", "PREREG_lf.md"]):
         subprocess.run(["git", *command], cwd=folder, check=True)
     _, said = prereg(folder, "freeze", "PREREG_lf.md", "--id", "loose")
@@ -83,7 +99,7 @@ def test_c01_freeze_warns_of_a_tracked_document_whose_line_endings_nothing_pins(
     assert "attribute" not in said
 
 
-def test_c03_names_in_another_unicode_form(folder: Path) -> None:
+def test_c03_names_in_another_unicode_form(folder: Path, prereg: Run) -> None:
     case = expected("C03")
     verify = ("verify-timestamps", "--manifest", "manifest.json")
     judge(case["runs"][0], *prereg(folder, *verify, "only_nfd"))
@@ -99,7 +115,7 @@ def test_c03_names_in_another_unicode_form(folder: Path) -> None:
     assert case["values"]["sha_body_nfd"] in said
 
 
-def test_c09_entries_and_links_that_leave_the_tree(folder: Path) -> None:
+def test_c09_entries_and_links_that_leave_the_tree(folder: Path, prereg: Run) -> None:
     case = expected("C09")
     subprocess.run(["tar", "-xf", "tree.tar"], cwd=folder, check=True)
     code, said = prereg(folder, "verify-timestamps", "--manifest", "manifest.json", "tree")
@@ -118,7 +134,7 @@ def test_c09_entries_and_links_that_leave_the_tree(folder: Path) -> None:
     assert not (folder / "frozen").exists()
 
 
-def test_c11_pointers_and_empty_submodules(folder: Path) -> None:
+def test_c11_pointers_and_empty_submodules(folder: Path, prereg: Run) -> None:
     case = expected("C11")
     code, said = prereg(folder, "freeze", "runs.parquet")
     judge(case["runs"][0], code, said)
@@ -151,7 +167,7 @@ def port(tmp_path: Path) -> Iterator[int]:
         server.stdout.close()
 
 
-def test_c13_answers_that_are_no_timestamp(folder: Path, port: int, tmp_path: Path) -> None:
+def test_c13_answers_that_are_no_timestamp(folder: Path, prereg: Run, port: int, tmp_path: Path) -> None:
     case = expected("C13")
     answers = {e["path"]: e for e in json.loads((CASES / "C13/answers.json").read_text(encoding="utf-8"))}
     for run in case["runs"]:
@@ -170,7 +186,7 @@ def test_c13_answers_that_are_no_timestamp(folder: Path, port: int, tmp_path: Pa
     assert not any(path == "/login" for _, _, path, *_ in requests)
 
 
-def test_c13_the_good_answers_to_their_own_query(folder: Path, port: int) -> None:
+def test_c13_the_good_answers_to_their_own_query(folder: Path, prereg: Run, port: int) -> None:
     case = expected("C13")
     trust = folder / "trust/handed"
     trust.mkdir(parents=True)
