@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from prereg_kit.errors import ArchiveError, Where
 
@@ -39,6 +39,14 @@ def moment(text: str) -> datetime:
     return value.astimezone(UTC)
 
 
+def _timely(text: str) -> str:
+    moment(text)
+    return text
+
+
+Time = Annotated[str, AfterValidator(_timely)]
+
+
 class _Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -56,7 +64,7 @@ class RevocationRef(_Value):
 
     kind: Literal["crl", "ocsp"]
     url: str
-    fetched_at: str
+    fetched_at: Time
     file: FileRef
 
 
@@ -72,9 +80,9 @@ class StampRecord(_Value):
     anchor: FileRef | None = None
     revocation: tuple[RevocationRef, ...] = ()
     anchor_sha256: tuple[str, ...] = ()
-    sent_at: str | None = None
-    received_at: str | None = None
-    gen_time: str | None = None
+    sent_at: Time | None = None
+    received_at: Time | None = None
+    gen_time: Time | None = None
     accuracy_s: float | None = None
     policy: str | None = None
     serial: str | None = None
@@ -88,7 +96,7 @@ class PendingRecord(_Value):
     operator: str
     url: str
     query: FileRef | None = None
-    asked_at: str
+    asked_at: Time
     problem: str
 
 
@@ -96,7 +104,7 @@ class RenewalRecord(_Value):
     """A manifest of all earlier evidence and the stamps over the manifest's bytes."""
 
     manifest: FileRef
-    renewed_at: str
+    renewed_at: Time
     stamps: tuple[StampRecord, ...]
 
 
@@ -107,7 +115,7 @@ class FreezeRecord(_Value):
     id: str
     kind: Kind = "document"
     document: FileRef
-    frozen_at: str
+    frozen_at: Time
     frozen_by: str
     quorum: int = Field(default=2, ge=1, le=16)
     remarks: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,6 +16,9 @@ from pathlib import Path
 
 import loopback
 import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 
 from prereg_kit import archive, tsa
 from prereg_kit.archive.renew import renew
@@ -206,6 +210,48 @@ def test_an_unreadable_anchor_is_not_checked_and_no_fault_of_the_token(
         (tmp_path / "trust" / name).mkdir(parents=True)
         (tmp_path / "trust" / name / "root.pem").write_bytes(b"no certificate")
     assert judge(copy[0], tmp_path / "trust").status == "not checked"
+
+
+def places(value: object, path: tuple = ()) -> list[tuple]:
+    """Every place inside a JSON value."""
+    found = [path] if path else []
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        found += places(inner, (*path, key))
+    return found
+
+
+JUNK = st.sampled_from(
+    [None, True, 0, -1, 1e300, "", "x", "../x", "\0", "demo", "0" * 64, [], {}, ["x"], {"x": 1}]
+)
+
+
+@given(st.data())
+@hypothesis_settings(max_examples=150, derandomize=True, deadline=None)
+def test_no_change_of_the_record_crashes_or_makes_a_better_case(
+    two: tuple[Path, Path], data: st.DataObject
+) -> None:
+    with tempfile.TemporaryDirectory() as base:
+        folder = Path(base) / "doc"
+        shutil.copytree(two[0], folder)
+        record = json.loads((folder / "freeze.json").read_text())
+        where = data.draw(st.sampled_from(places(record)))
+        inner = record
+        for key in where[:-1]:
+            inner = inner[key]
+        if data.draw(st.booleans()):
+            inner[where[-1]] = data.draw(JUNK)
+        else:
+            del inner[where[-1]]
+        (folder / "freeze.json").write_text(json.dumps(record))
+        report = Examiner(store(two[1]), now()).examine(folder)
+        json.dumps(report.to_json())
+        if (
+            report.status == "protected"
+        ):  # a change of words alone, or of the number that the record itself asks for
+            assert report.sha256 == sha256_bytes(DATA)
+            assert set(report.counted) <= {"alpha", "beta"}
+            assert len(report.counted) >= report.required
 
 
 def test_unrecorded_files_are_named_and_never_counted(copy: tuple[Path, Path]) -> None:
