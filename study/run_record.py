@@ -86,7 +86,13 @@ def begin(
         StudyError: the run that lies there has another config or another binding.
     """
     path = folder / "run.json"
-    attempt = {"attempt": 1, "started_at": now(), "finished_at": None, "status": "running", **facts}
+    attempt: dict[str, Any] = {
+        "attempt": 1,
+        "started_at": now(),
+        "finished_at": None,
+        "status": "running",
+        **facts,
+    }
     if not path.exists():
         if folder.exists() and any(folder.iterdir()):
             raise ArchiveError(
@@ -96,7 +102,7 @@ def begin(
                 code="exists",
             )
         folder.mkdir(parents=True, exist_ok=True)
-        record = {
+        record: dict[str, Any] = {
             "format": FORMAT,
             "run_id": run.run_id,
             "study": study,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from study.config import PretrainedPolicy, RunConfig
@@ -27,19 +28,13 @@ def report(run: RunConfig) -> dict[str, Any]:
         "pools": tasks.digests,
         "rows": len(order),
         "first_tasks": [row["task"] for row in order[:_SHOWN]],
-        "trainer": trl_arguments(run, _nowhere()),
+        "trainer": trl_arguments(run, Path("DIR/checkpoints")),
         "can_start": not problems,
         "problems": [{"what": one.what, "remedy": one.remedy} for one in problems],
     }
     policy = run.tier.policy
     value |= _pretrained(run, order) if isinstance(policy, PretrainedPolicy) else _small(run, order)
     return value | {"text": _text(run, value)}
-
-
-def _nowhere() -> Any:
-    from pathlib import Path
-
-    return Path("DIR/checkpoints")
 
 
 def _small(run: RunConfig, order: list[dict[str, Any]]) -> dict[str, Any]:
@@ -64,11 +59,11 @@ def _pretrained(run: RunConfig, order: list[dict[str, Any]]) -> dict[str, Any]:
     from study.backoffice.profiles import profile_named
     from study.backoffice.toolset import schemas
     from study.training import memory, natural
-    from study.training.model import Qwen3_5ForCausalLM, adapt, adapter_size, published_shape
+    from study.training.model import CausalLM, adapt, adapter_size, published_shape
     from study.training.seeds import integer
 
     with torch.device("meta"):
-        model = adapt(Qwen3_5ForCausalLM(published_shape()), run.tier.lora, run.seed)
+        model = adapt(CausalLM(published_shape()), run.tier.lora, run.seed)
     modules, coordinates = adapter_size(model)
     tools = schemas(profile_named(run.tier.world.profile))
     messages = [

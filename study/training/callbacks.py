@@ -60,7 +60,7 @@ class Recorder:
         self._tell(self._progress)
 
 
-class Evaluations(TrainerCallback):  # type: ignore[misc]
+class Evaluations(TrainerCallback):
     """Periodic sets at every multiple, start sets at 0, final sets at the run's last step; always before saving.
 
     Args:
@@ -97,7 +97,7 @@ class Evaluations(TrainerCallback):  # type: ignore[misc]
         self._recorder.evaluation(step, self._evaluator.rows(step, sets))
 
 
-class StopAt(TrainerCallback):  # type: ignore[misc]
+class StopAt(TrainerCallback):
     """Ends training after a number of optimiser steps and has the last one saved.
 
     Args:

@@ -38,10 +38,9 @@ def draw(folder: Path) -> Path | None:
         return None
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(9.5, 3.6), constrained_layout=True)
     for name, curve in curves.items():
-        steps, shares = zip(*curve, strict=True)
-        left.plot(
-            steps, shares, marker="o", markersize=3, linestyle="-" if len(curve) > 2 else "", label=name
-        )
+        shares = [share for _, share in curve]
+        at = [step for step, _ in curve]
+        left.plot(at, shares, marker="o", markersize=3, linestyle="-" if len(curve) > 2 else "", label=name)
     left.set(xlabel="optimiser step", ylabel="true success", ylim=(0, 1.02), title="evaluation")
     left.legend(fontsize=6, ncols=2)
     by_step: dict[int, list[Mapping[str, Any]]] = {}

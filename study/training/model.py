@@ -6,10 +6,11 @@ differs between the arms of one seed).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import torch
-from peft import LoraConfig, PeftModel, get_peft_model
+from peft import LoraConfig, PeftModel
+from peft import get_peft_model as _get_peft_model
 from torch import Tensor, nn
 from transformers.models.qwen3_5.configuration_qwen3_5 import Qwen3_5TextConfig
 from transformers.models.qwen3_5.modeling_qwen3_5 import Qwen3_5ForCausalLM
@@ -18,10 +19,13 @@ from study.config import Lora, SmallPolicy
 from study.errors import StudyError
 from study.training import delta_rule, seeds
 
+TextConfig: Any = Qwen3_5TextConfig
+CausalLM: Any = Qwen3_5ForCausalLM
+
 
 def small_config(policy: SmallPolicy, vocabulary: int, positions: int, stop: int, pad: int) -> Any:
     """The Qwen3.5 text config of a small policy: linear and full layers alternate, embeddings are tied."""
-    return Qwen3_5TextConfig(
+    return TextConfig(
         vocab_size=vocabulary,
         hidden_size=policy.hidden,
         intermediate_size=policy.mlp,
@@ -48,13 +52,13 @@ def small_model(policy: SmallPolicy, config: Any, seed: int) -> Any:
     delta_rule.bind(policy.delta_rule)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seeds.integer("initialise", seed))
-        model = Qwen3_5ForCausalLM(config)
+        model = CausalLM(config)
     return model.float()
 
 
 def published_shape() -> Any:
     """The text config of Qwen3.5-2B (24 layers, 18 linear and 6 full), for counting without weights."""
-    return Qwen3_5TextConfig(
+    return TextConfig(
         vocab_size=248320,
         hidden_size=2048,
         intermediate_size=6144,
@@ -74,7 +78,7 @@ def published_shape() -> Any:
 def parameter_count(config: Any) -> int:
     """Parameters of a text model, counted on the meta device without allocating any."""
     with torch.device("meta"):
-        return sum(p.numel() for p in Qwen3_5ForCausalLM(config).parameters())
+        return sum(p.numel() for p in CausalLM(config).parameters())
 
 
 def lora_config(lora: Lora) -> LoraConfig:
@@ -88,7 +92,7 @@ def lora_config(lora: Lora) -> LoraConfig:
     )
 
 
-def adapt(model: nn.Module, lora: Lora, seed: int, *, adapter_seed: str = "clean") -> PeftModel:
+def adapt(model: Any, lora: Lora, seed: int, *, adapter_seed: str = "clean") -> PeftModel:
     """Wrap a model with fresh adapters drawn after their own seed.
 
     Args:
@@ -98,10 +102,10 @@ def adapt(model: nn.Module, lora: Lora, seed: int, *, adapter_seed: str = "clean
         adapter_seed: `paper` draws from whatever state the global generator is in, as upstream does.
     """
     if adapter_seed == "paper":
-        return get_peft_model(model, lora_config(lora))
+        return cast(PeftModel, _get_peft_model(model, lora_config(lora)))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seeds.integer("adapter", seed))
-        return get_peft_model(model, lora_config(lora))
+        return cast(PeftModel, _get_peft_model(model, lora_config(lora)))
 
 
 def adapter_size(model: nn.Module) -> tuple[int, int]:

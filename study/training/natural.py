@@ -119,7 +119,8 @@ def render(messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, *
     """
     from transformers.utils.chat_template_utils import render_jinja_template
 
-    rendered, _ = render_jinja_template(
+    render_template: Any = render_jinja_template
+    rendered, _ = render_template(
         conversations=[messages],
         tools=tools,
         chat_template=TEMPLATE,

@@ -14,8 +14,8 @@ from typing import Any
 
 import torch
 import transformers
+import trl
 from transformers import PrinterCallback
-from trl import GRPOConfig
 
 from study.backoffice.profile import Profile
 from study.backoffice.profiles import profile_named
@@ -33,6 +33,8 @@ from study.training.progress import Progress, Tell
 from study.training.rollout import Limits, Rollout
 from study.training.settings import trl_arguments
 from study.training.trainer import PairedTrainer
+
+_GRPOConfig: Any = trl.GRPOConfig  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)
@@ -155,9 +157,7 @@ def pretrained_parts(run: RunConfig) -> Parts:
             next_step="pip install flash-linear-attention==0.5.2",
         )
     tokenizer = transformers.AutoTokenizer.from_pretrained(policy.name, padding_side="left")
-    base = models.Qwen3_5ForCausalLM.from_pretrained(policy.name, dtype=getattr(torch, policy.dtype)).to(
-        "cuda"
-    )
+    base = models.CausalLM.from_pretrained(policy.name, dtype=getattr(torch, policy.dtype)).to("cuda")
     model = models.adapt(base, run.tier.lora, run.seed, adapter_seed=traps.adapter_seed)
     models.check_adapter(model, policy.adapter_modules, policy.adapter_coordinates)
     settings = run.tier.rollouts
@@ -226,7 +226,7 @@ def assemble(
     def build(environment: Any, request: str, secret: Callable[[int], bytes]) -> Rollout:
         return Rollout(session_of(environment), parts.wire, request, limits, secret)
 
-    trainer = RunTrainer(
+    trainer: Any = RunTrainer(
         config_digest=run.digest,
         run=run,
         play=lambda fresh, _: parts.play(fresh, trainer.state.global_step),
@@ -234,7 +234,7 @@ def assemble(
         finished=recorder.batch,
         model=parts.model,
         reward_funcs=observed_rewards,
-        args=GRPOConfig(**(arguments or trl_arguments(run, folder / "checkpoints"))),
+        args=_GRPOConfig(**(arguments or trl_arguments(run, folder / "checkpoints"))),
         train_dataset=dataset(run, tasks),
         processing_class=parts.wire.tokenizer,
         environment_factory=environment_class(run_profile(run), tasks.named, run.condition),

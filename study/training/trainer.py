@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 import torch
+import trl
 from torch import Tensor
-from trl import GRPOTrainer
 
 from study.config import RunConfig
 from study.errors import StudyError
@@ -48,7 +48,10 @@ Play = Callable[[Sequence[Rollout], Any], None]
 Build = Callable[[Any, str, Callable[[int], bytes]], Rollout]
 
 
-class PairedTrainer(GRPOTrainer):  # type: ignore[misc]
+_GRPOTrainer: Any = trl.GRPOTrainer  # type: ignore[attr-defined]
+
+
+class PairedTrainer(_GRPOTrainer):  # type: ignore[misc]
     """GRPOTrainer whose groups share schedules as the run's arm says.
 
     Args:

@@ -177,7 +177,7 @@ def learn(
         total = 0.0
         for start in range(0, len(rows), size):
             loss = batch_loss(model, rows[start : start + size], wire.pad) / count
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             total += float(loss.detach())
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         for group in optimizer.param_groups:

@@ -24,7 +24,14 @@ def made(profile=COMPACT, condition="C0"):
 
 
 def row(index, seed="0" * 32, noisy=True):
-    return {"task": str(index), "schedule_seed": seed, "noisy": noisy, "rollout_slot": 0, "prompt": [], "row": index}
+    return {
+        "task": str(index),
+        "schedule_seed": seed,
+        "noisy": noisy,
+        "rollout_slot": 0,
+        "prompt": [],
+        "row": index,
+    }
 
 
 @pytest.mark.parametrize("profile", [COMPACT, NATURAL], ids=["compact", "natural"])
@@ -41,7 +48,9 @@ def test_the_oracle_scores_one_on_every_task_through_the_tools(profile):
 
 def test_the_tools_are_the_thirteen_and_nothing_else_is_public():
     environment = made()
-    public = [name for name, _ in inspect.getmembers(environment, inspect.ismethod) if not name.startswith("_")]
+    public = [
+        name for name, _ in inspect.getmembers(environment, inspect.ismethod) if not name.startswith("_")
+    ]
     assert sorted(public) == sorted([*TOOL_NAMES, "reset"])
 
 

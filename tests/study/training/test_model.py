@@ -11,7 +11,7 @@ LORA = Lora(rank=4, alpha=8, dropout=0.0)
 
 
 def tiny(dtype=torch.float32, seed=0):
-    config = models.Qwen3_5TextConfig(
+    config = models.TextConfig(
         vocab_size=64,
         hidden_size=32,
         intermediate_size=64,
@@ -27,7 +27,7 @@ def tiny(dtype=torch.float32, seed=0):
         tie_word_embeddings=True,
     )
     torch.manual_seed(seed)
-    return models.adapt(models.Qwen3_5ForCausalLM(config).to(dtype), LORA, seed)
+    return models.adapt(models.CausalLM(config).to(dtype), LORA, seed)
 
 
 def move(model, seed=0, size=1e-3):
@@ -43,7 +43,7 @@ def move(model, seed=0, size=1e-3):
 def test_the_published_shape_has_186_adapted_modules_and_33638400_coordinates():
     with torch.device("meta"):
         model = models.adapt(
-            models.Qwen3_5ForCausalLM(models.published_shape()), Lora(rank=32, alpha=64, dropout=0.0), 0
+            models.CausalLM(models.published_shape()), Lora(rank=32, alpha=64, dropout=0.0), 0
         )
     assert models.adapter_size(model) == (186, 33_638_400)
     models.check_adapter(model, 186, 33_638_400)
@@ -64,7 +64,7 @@ def test_merging_out_of_place_is_the_adapted_model_and_leaves_it_alone():
     move(model, size=0.05)
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     weights = models.merged(model)
-    plain = models.Qwen3_5ForCausalLM(model.get_base_model().config)
+    plain = models.CausalLM(model.get_base_model().config)
     plain.load_state_dict(weights)
     tokens = torch.arange(20).view(1, -1)
     with torch.no_grad():
@@ -73,7 +73,7 @@ def test_merging_out_of_place_is_the_adapted_model_and_leaves_it_alone():
 
 
 def test_the_trap_adapters_drawn_before_the_seed_differ_between_arms():
-    base = models.Qwen3_5ForCausalLM(tiny().get_base_model().config)
+    base = models.CausalLM(tiny().get_base_model().config)
 
     def drawn(mode, noise):
         torch.manual_seed(noise)  # what else happened in the process
