@@ -316,11 +316,11 @@ def trust_folder(base: Path, *pairs: tuple[str, Authority, str]) -> Path:
 
 
 _made: dict[str, Authority] = {}
+_shared = tempfile.TemporaryDirectory(prefix="prereg-tsa-")
 
 
 def authority(name: str) -> Authority:
     """An authority that all tests of a process share."""
     if name not in _made:
-        folder = Path(tempfile.mkdtemp(prefix="prereg-tsa-"))
-        _made[name] = make_authority(folder / name, name.title())
+        _made[name] = make_authority(Path(_shared.name) / name, name.title())
     return _made[name]
