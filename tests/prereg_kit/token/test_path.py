@@ -68,20 +68,39 @@ def test_purposes_nest(mint, pki):
     assert mint.refused(chain(mint, pki, purpose("1.3.6.1.5.5.7.3.1"))) == "reject chain_eku_nesting"
 
 
-def test_an_old_anchor_without_extensions_is_an_authority_by_being_pinned(mint, pki):
+def version_1(pki, unit, issuer):
+    """The certificate of `unit` without extensions, as old authorities have them, signed by `issuer`."""
     from asn1crypto import x509 as reader
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import ec
 
-    tbs = reader.Certificate.load(mint.root.der)["tbs_certificate"].copy()
-    fields = [
-        tbs[name].dump()
-        for name in ("serial_number", "signature", "issuer", "validity", "subject", "subject_public_key_info")
-    ]
+    tbs = reader.Certificate.load(unit.der)["tbs_certificate"]
+    names = ("serial_number", "signature", "issuer", "validity", "subject", "subject_public_key_info")
+    fields = [tbs[name].dump() for name in names]
     body = pki.seq(*fields)
-    signature = mint.root.key.sign(body, ec.ECDSA(hashes.SHA256()))
-    version_1 = pki.seq(body, fields[1], pki.tlv(0x03, b"\0" + signature))
-    mint.verify(anchors=Anchors((version_1,)))
+    signature = issuer.key.sign(body, ec.ECDSA(hashes.SHA256()))
+    return pki.seq(body, fields[1], pki.tlv(0x03, b"\0" + signature))
+
+
+def test_an_old_anchor_without_extensions_is_an_authority_by_being_pinned(mint, pki):
+    mint.verify(anchors=Anchors((version_1(pki, mint.root, mint.root),)))
+
+
+def test_an_old_certificate_between_is_no_authority(mint, pki):
+    old = version_1(pki, mint.inter, mint.root)
+    assert mint.refused(mint.token(bag=(mint.unit,)), untrusted=(old,)) == "reject chain_invalid"
+    mint.verify(mint.token(bag=(mint.unit,)), anchors=Anchors((old,)))
+
+
+def test_a_self_issued_certificate_does_not_count_for_the_length(mint, pki):
+    top = pki.issue("Top", mint.root, ca=True, length=0)
+    renewed = pki.issue("Top", top, ca=True)  # the same name under a new key (RFC 5280 4.2.1.9)
+    unit = pki.issue("Unit", renewed)
+    mint.verify(mint.token(unit, bag=(unit, renewed, top)))
+
+
+def test_an_authority_with_a_short_key(mint, pki):
+    assert mint.refused(chain(mint, pki, kind="rsa1024")) == "reject weak_key"
 
 
 def test_name_constraints(mint, pki):

@@ -185,3 +185,9 @@ def test_an_error_response_is_ignored_aloud(mint):
         Encoding.DER
     )
     assert "evidence_ignored" in codes(mint.verify(evidence=evidence(ocsps=[response])))
+
+
+def test_a_list_of_an_unknown_version_is_ignored_aloud(mint, pki):
+    """Found by the fuzzer: `cryptography` raises an exception of its own kind, which is no ValueError."""
+    damaged = pki.crl(mint.inter).replace(b"\x02\x01\x01", b"\x02\x01\x35", 1)
+    assert "evidence_ignored" in codes(mint.verify(evidence=evidence(damaged)))
