@@ -64,19 +64,23 @@ class Draws:
         return self._at(self._rank(p))
 
     def mc_sd(self, p: Fraction) -> Fraction:
-        """Monte Carlo standard deviation of `quantile(p)`, by Woodruff's order statistics (JASA 1952).
+        """Monte Carlo standard deviation of `quantile(p)`, from order statistics (Woodruff, JASA 1952).
 
-        The ranks two binomial standard deviations, 2 sqrt(B p (1 - p)) rounded up, below and above that of the
-        quantile are four Monte Carlo sds of the quantile apart. A rational number, the same on every machine.
+        Another run would put the quantile about one binomial standard deviation, sqrt(B p (1 - p)), of ranks
+        away. The larger of the two distances to the values at those ranks is taken (rounded outwards): on a fine
+        lattice it is the sd with a small upward bias, and on a coarse one, where the quantile jumps between
+        neighbouring points, it is the jump, so that a bound next to the quantile is not called decided. A
+        rational number, the same on every machine.
 
         Raises:
             DecisionError: p outside (0, 1].
         """
         rank = self._rank(p)
-        square = 4 * self.resamples * p * (1 - p)
+        square = self.resamples * p * (1 - p)
         reach = math.isqrt(math.ceil(square) - 1) + 1 if square > 0 else 0
         low, high = max(rank - reach, 1), min(rank + reach, self.resamples)
-        return (self._at(high) - self._at(low)) / 4
+        here = self._at(rank)
+        return max(here - self._at(low), self._at(high) - here)
 
     def undecided(self, p: Fraction, bound: Fraction) -> bool:
         """Whether `bound` lies within one Monte Carlo sd of `quantile(p)`, ends included.

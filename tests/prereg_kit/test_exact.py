@@ -262,6 +262,7 @@ def test_the_cost_estimate_chooses_the_engine() -> None:
     rng = np.random.default_rng(5)
     assert exact.applies(rng.integers(-4, 5, size=(3, 200)))
     assert exact.applies(rng.integers(-4, 5, size=(8, 64)))
-    assert not exact.applies(rng.integers(-4, 5, size=(13, 200)))
+    assert not exact.applies(rng.integers(-4, 5, size=(12, 200)))
+    assert not exact.applies(rng.integers(-4, 5, size=(13, 2)))
     assert not exact.applies(rng.integers(-4, 5, size=(64, 1000)))
     assert exact.cost(3, 200, 8) < exact.cost(6, 200, 8) < exact.cost(10, 200, 8)

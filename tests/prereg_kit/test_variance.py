@@ -118,3 +118,11 @@ def test_squares_beyond_64_bits_stay_exact() -> None:
     scale = 10**12
     small, large = [[1, -2, 4], [0, 5, 3]], [[scale, -2 * scale, 4 * scale], [0, 5 * scale, 3 * scale]]
     assert closed_form_variance(large, scale) == closed_form_variance(small)
+
+
+def test_a_mean_on_a_threshold_is_on_it() -> None:
+    """700, 369, 456 against 691, 332, 430 of 800: exactly 3/100, and just under it in float64."""
+    paired, independent = np.array([700, 369, 456]), np.array([691, 332, 430])
+    assert not np.mean(paired / 800 - independent / 800) >= 0.03
+    assert variance_component_t((paired - independent)[:, None], 800, L95).mean >= F(3, 100)
+    assert variance_component_t((paired - independent)[:, None], 800, L95).mean == F(3, 100)
