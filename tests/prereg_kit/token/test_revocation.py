@@ -164,6 +164,7 @@ def test_responders(mint, pki):
     assert status(pki.issue("Expired", mint.inter, eku="ocsp", end=2026)) == ("not_checked", True)
     assert status(pki.issue("Of another", mint.root, eku="ocsp")) == ("not_checked", True)
     twin = pki.issue("Mint CA", mint.root, ca=True)
+    assert status(pki.issue("Of a twin", twin, eku="ocsp")) == ("not_checked", True)
     assert status(twin, twin) == ("not_checked", False)  # another key: it speaks of another certificate
 
 
