@@ -7,7 +7,8 @@ scheme, a different question: shown for time, and its interval shown to differ);
 vectorised statistic. A row says what was not installed. `arch` and `rliable` are not dependencies of the project:
 install them beside it (`pip install arch rliable "pandas<3"`) and set PYTHONPATH to the checkout.
 
-Times are processor seconds (a busy machine does not change them), the least of several repeats; run on one thread with OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1.
+Times are processor seconds (a busy machine does not change them), the least of several repeats; run on one
+thread with OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1.
 """
 
 from __future__ import annotations
@@ -161,7 +162,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=len(CASES), help="only the first N registers")
     wanted = parser.parse_args().cases
-    print("| register | engine | seconds | relative to the exact engine | lower | upper | agreement |")
+    print("| register | engine | seconds | relative to the first row | lower | upper | agreement |")
     print("|---|---|---|---|---|---|---|")
     for seeds, tasks, resamples, chosen in CASES[:wanted]:
         table = register(seeds, tasks)

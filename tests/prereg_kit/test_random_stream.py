@@ -144,3 +144,11 @@ def test_a_key_that_could_be_read_two_ways_is_refused(seed: int, plan: str, sche
 def test_bounds_outside_the_range_are_refused(bound: int) -> None:
     with pytest.raises(DecisionError):
         Stream(StreamKey(1, PLAN), 0).below(bound, 1)
+
+
+def test_the_boundary_of_the_rejection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Below 3: 2**32 mod 3 = 1, so half 0 (low part 0) is dropped and the inverse of 3 (low part 1) is kept."""
+    supply = iter([0, 2863311531, 0xFFFFFFFF])
+    monkeypatch.setattr(Stream, "halves", lambda self, count: np.array([next(supply)], dtype=np.uint64))
+    assert Stream(StreamKey(1, PLAN), 0).below(3, 1).tolist() == [2]
+    assert next(supply) == 0xFFFFFFFF
