@@ -167,7 +167,6 @@ class Traps(_Strict):
     overlong_result: Choice = "clean"
     argument_coercion: Choice = "clean"
     missing_kernel: Choice = "clean"
-    data_order: Choice = "clean"
 
 
 class Tier(_Strict):

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from trl.chat_template_utils import qwen3_5_nothink_training_chat_template
+from trl.chat_template_utils import qwen3_5_nothink_training_chat_template, qwen3_5_template
 
 from prereg_kit.digest import canonical_json, sha256_bytes
 from study.backoffice.profile import Profile
@@ -42,6 +42,8 @@ class NaturalWire:
     """
 
     def __init__(self, tokenizer: Any, profile: Profile, coercion: str = "clean") -> None:
+        tokenizer.chat_template = TEMPLATE  # TRL would swap the published one, which is not prefix-preserving
+        tokenizer.response_template = qwen3_5_template
         self.tokenizer = tokenizer
         self._profile = profile
         self._coercion = coercion

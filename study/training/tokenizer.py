@@ -1,10 +1,12 @@
 """The small policy's language: a closed word-level vocabulary made of the simulator's own words.
 
-    <ask> refund P2 of O1 <act> get_order(order_id= O1 ) C5 paid P2 20 2 A5 <act> issue_refund(order_id= O1 ...
+    <ask> refund P2 of O1 <act> get_order(order_id= O1 ) C5 paid P2 20 2 A5 <act> issue_refund(order_id= O1 P2 20 )
 
-A call opens with one token that fuses the tool and its first parameter, further parameters are one token each and
-`)` ends the turn, so a call is two to nine tokens. Words are separated by single spaces, which makes the round
-trip exact. A word outside the vocabulary is a defect of the simulator's closed world and is raised, never mapped.
+A call opens with one token that fuses the tool and its first parameter; the parameters that a plan gives follow by
+place, one word each, others by name (`offset= 3`); `)` ends the turn. So a call is two to five tokens, and a product
+stands directly before its amount, as it does in an order: a policy of this size copies what follows a word it just
+said. Words are separated by single spaces, which makes the round trip exact. A word outside the vocabulary is a
+defect of the simulator's closed world and is raised, never mapped.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ _MARKS = (PAD, UNKNOWN, ASK, ACT, STOP)
 _WORDS = ("err", "ok", "none", "next", "held", "back", "open")
 
 TEMPLATE = """\
+{%- set placed = @PLACED@ -%}
 {%- for message in messages -%}
 {%- if message.role == 'user' -%}{{ '<ask> ' + message.content }}
 {%- elif message.role == 'tool' -%}{{ ' ' + message.content if message.content else '' }}
@@ -38,7 +41,10 @@ TEMPLATE = """\
 {%- set call = call.function if call.function is defined else call -%}
 {{ ' ' + call.name + '(' }}
 {%- for name, value in (call.arguments or {}).items() -%}
-{{ ('' if loop.first else ' ') + name + '= ' + (value | string) }}
+{%- if loop.first -%}{{ name + '= ' + (value | string) }}
+{%- elif name in placed.get(call.name, []) -%}{{ ' ' + (value | string) }}
+{%- else -%}{{ ' ' + name + '= ' + (value | string) }}
+{%- endif -%}
 {%- endfor -%}
 {{ ' )' }}
 {%- endfor -%}
@@ -66,7 +72,20 @@ RESPONSE_TEMPLATE = {
         "content": {"content": "text"},
     },
 }
-"""Lets TRL's own loop read our calls; the training path uses `CompactWire.call`, which is strict."""
+"""TRL asks for a response template; it reads named arguments only. Our loop reads calls with `CompactWire.call`."""
+
+
+def placed(profile: Profile) -> dict[str, list[str]]:
+    """Parameters that follow by place, by tool: after the first, those that are required, and a refund's reason."""
+    return {
+        name: [param.name for param in tool.params[1:] if param.required or param.name == "reason"]
+        for name, tool in toolset(profile).items()
+    }
+
+
+def template(profile: Profile) -> str:
+    """The chat template of a profile."""
+    return TEMPLATE.replace("@PLACED@", json.dumps(placed(profile), sort_keys=True))
 
 
 def _ids(prefix: str, low: int, high: int) -> list[str]:
@@ -116,7 +135,7 @@ def build_tokenizer(profile: Profile, extra: Iterable[str] = ()) -> PreTrainedTo
         padding_side="left",
         clean_up_tokenization_spaces=False,
     )
-    tokenizer.chat_template = TEMPLATE
+    tokenizer.chat_template = template(profile)
     tokenizer.response_template = RESPONSE_TEMPLATE
     return tokenizer
 
@@ -132,6 +151,8 @@ class CompactWire:
 
     def __init__(self, profile: Profile, coercion: str = "clean") -> None:
         self.tokenizer = build_tokenizer(profile)
+        self._profile = profile
+        self._placed = placed(profile)
         self._coercion = coercion
         self._id_of: dict[str, int] = self.tokenizer.get_vocab()
         self._word_of = {number: word for word, number in self._id_of.items()}
@@ -166,7 +187,7 @@ class CompactWire:
     @cached_property
     def digest(self) -> str:
         """SHA-256 over vocabulary and template: one object for warm start, training, evaluation and probe."""
-        return sha256_bytes(canonical_json({"words": self._id_of, "template": TEMPLATE}))
+        return sha256_bytes(canonical_json({"words": self._id_of, "template": template(self._profile)}))
 
     def encode(self, text: str) -> list[int]:
         """Tokens of a text.
@@ -202,28 +223,36 @@ class CompactWire:
         Raises:
             SimulatorError: a value outside the closed vocabulary.
         """
-        text = f"{name}("
+        words = [f"{name}("]
         for index, (field, value) in enumerate(arguments.items()):
-            text += f"{' ' if index else ''}{field}= {value}"
-        return self.encode(text + f" {STOP}")
+            if index == 0:
+                words[0] += f"{field}="
+            elif field not in self._placed.get(name, ()):
+                words.append(f"{field}=")
+            words.append(str(value))
+        return self.encode(" ".join([*words, STOP]))
 
     def call(self, turn: Sequence[int]) -> list[Call]:
-        """One call `name(first= value... next= value... )`, or nothing if the turn is anything else."""
+        """One call `name(first= value value... name= value )`, or nothing if the turn is anything else."""
         if len(turn) < 2 or turn[-1] != self._stop or turn[0] not in self._opens:
             return []
         name, field = self._opens[turn[0]]
-        values: dict[str, list[str]] = {} if field is None else {field: []}
+        places = iter(self._placed.get(name, ()))
+        values: dict[str, object] = {}
         for token in turn[1:-1]:
-            if token in self._keys:
+            if token in self._keys and field is None:
                 field = self._keys[token]
-                if field in values:
-                    return []
-                values[field] = []
-            elif field is None or token in self._opens or self._word_of[token] in _MARKS:
+                continue
+            word = self._word_of[token]
+            if token in self._keys or token in self._opens or word in _MARKS:
                 return []
-            else:
-                values[field].append(self._word_of[token])
-        return [(name, {key: self._value(" ".join(words)) for key, words in values.items()})]
+            if field is None:
+                field = next((place for place in places if place not in values), None)
+            if field is None or field in values:
+                return []
+            values[field] = self._value(word)
+            field = None
+        return [(name, values)] if field is None else []
 
     def _value(self, text: str) -> object:
         if self._coercion != "paper":

@@ -31,10 +31,10 @@ from study.training.tokenizer import CompactWire
 _RAMP = 40  # steps of linear rise of the learning rate
 _PARTS = 2
 _SHORT_WEIGHTS = {
-    "address_change": 30,
+    "address_change": 60,
     "cancel_pending": 10,
-    "cancel_refund": 20,
-    "partial_refund": 120,
+    "cancel_refund": 30,
+    "partial_refund": 60,
     "reserve_ship": 50,
     "ship_reserved": 40,
     "ticket_order": 20,
@@ -75,8 +75,7 @@ def demonstration(
 def short_profile(profile: Profile) -> Profile:
     """The same world and words with tasks of one sub-request, and more of what is hardest to copy.
 
-    Which of two lines' amounts belongs to the product is one token in a refund and was learned last where refunds
-    came as often as in the pools.
+    What is learned last where tasks come as in the pools is which of two amounts, and which of two addresses.
     """
     weights = tuple(_SHORT_WEIGHTS[name] for name in TEMPLATES)
     world = replace(profile.world, template_weights=weights, count_weights=(1, 0, 0))

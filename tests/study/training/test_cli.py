@@ -29,7 +29,9 @@ def quick_tier(small_run, tmp_path):
     lines = []
 
     def write(name, table):
-        plain = {key: value for key, value in table.items() if not isinstance(value, dict) and value is not None}
+        plain = {
+            key: value for key, value in table.items() if not isinstance(value, dict) and value is not None
+        }
         lines.extend([f"[{name}]"] if name else [])
         lines.extend(f"{key} = {json.dumps(value)}" for key, value in plain.items())
         for key, value in table.items():
@@ -74,7 +76,9 @@ def test_a_frozen_plan_binds_a_run_and_its_registers_are_indexed(tmp_path, quick
     root.mkdir()
     freeze_document((tmp_path / "plan.yaml").read_bytes(), "plan.yaml", "small", root)
     out, index = tmp_path / "registers" / "a", tmp_path / "registers" / "runs.parquet"
-    result = call(train, *choice, "--plans", root, "--out", out, "--index", index, "--study", "small", "--json")
+    result = call(
+        train, *choice, "--plans", root, "--out", out, "--index", index, "--study", "small", "--json"
+    )
     assert result.exception is None, result.exception
     value = json.loads(result.stdout)
     assert (value["format"], value["status"], value["exploratory"], value["indexed"]) == (

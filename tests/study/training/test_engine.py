@@ -218,3 +218,93 @@ def test_the_full_tier_is_the_papers():
     assert (run.tier.rollouts.context, run.tier.rollouts.gpu_memory_share) == (12288, 0.35)
     assert (run.tier.lora.rank, run.tier.lora.alpha, run.tier.lora.dropout) == (32, 64, 0.0)
     assert (run.tier.importance.mode, run.tier.importance.cap) == ("sequence_mask", 3.0)
+
+
+class ColocatedEngine(FakeEngine):
+    """The parts of vllm's `LLM` that training touches: `generate`, `load_weights` far inside, the prefix cache."""
+
+    def __init__(self, texts):
+        super().__init__(texts)
+        self.loaded, self.resets = [], 0
+        model = SimpleNamespace(load_weights=lambda pairs: self.loaded.append(dict(pairs)))
+        worker = SimpleNamespace(model_runner=SimpleNamespace(model=model))
+        self.llm_engine = SimpleNamespace(model_executor=SimpleNamespace(driver_worker=worker))
+
+    def reset_prefix_cache(self):
+        self.resets += 1
+
+
+def test_two_steps_of_the_full_tier_on_a_tiny_model_through_a_fake_engine(wire, tmp_path):
+    """The whole path of the full tier but for size, weights and vllm: TRL, adapters, sync, seeds, registers."""
+    from study.config import Tier
+    from study.registers import Log, merged
+    from study.training import model as tiny
+    from study.training.progress import Progress
+    from study.training.settings import trl_arguments
+    from study.training.train import assemble, engine_parts, train
+
+    table = read_tier("full").model_dump()
+    table["rollouts"] |= {"prompts": 2, "group_size": 2}
+    table["optimisation"] |= {"steps": 2}
+    table["lora"] |= {"rank": 2, "alpha": 4}
+    table["checkpoint_every"] = 2
+    table["evaluation"] |= {
+        "every": 2,
+        "validation_tasks": 1,
+        "challenge_tasks": 1,
+        "validation_schedules": 1,
+    }
+    table["evaluation"] |= {"test_tasks": 1, "test_schedules": 1}
+    run = resolve(Tier.model_validate(table), condition="C2", arm="independent", seed=0)
+
+    config = tiny.TextConfig(
+        vocab_size=len(wire.tokenizer),
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        head_dim=16,
+        linear_num_key_heads=2,
+        linear_num_value_heads=2,
+        linear_key_head_dim=8,
+        linear_value_head_dim=8,
+        full_attention_interval=2,
+        tie_word_embeddings=True,
+        pad_token_id=wire.tokenizer.pad_token_id,
+        eos_token_id=wire.tokenizer.eos_token_id,
+    )
+    torch.manual_seed(0)
+    model = tiny.adapt(tiny.CausalLM(config), run.tier.lora, run.seed)
+
+    def texts(tokens):
+        request = wire.tokenizer.decode(tokens)
+        done = request.count("</tool_response>")
+        task = next(one for one in tasks if one.request in request)
+        calls = [(call.name, dict(call.arguments)) for call in task.plan] + [("finish", {})]
+        return [said(wire, *calls[min(done, len(calls) - 1)]), said(wire, "finish", {})]
+
+    fake = ColocatedEngine(texts)
+    parts = engine_parts(run, model, wire, fake, params=SimpleNamespace)
+    arguments = trl_arguments(run, tmp_path / "checkpoints")
+    arguments |= {"use_cpu": True, "bf16": False, "gradient_checkpointing": False}
+    progress = Progress(0, 2)
+    assembly = assemble(
+        run, parts, tmp_path, Log.begin(tmp_path, None), progress, lambda _: None, arguments=arguments
+    )
+    tasks = [assembly.tasks.at("train", n) for n in range(2000)]
+    tasks += [assembly.tasks.at(split, 0) for split in ("validation", "test")]
+    assert train(assembly, None) == 2
+    rows = merged(tmp_path, "groups")
+    assert [len(set(row["schedule_seeds"])) for row in rows] == [2] * 4
+    assert [row["row"] for row in rows] == [0, 1, 2, 3]
+    assert len(fake.loaded) == fake.resets == 3  # before step 0, after each of two updates
+    assert set(fake.loaded[0]) == set(tiny.CausalLM(config).state_dict())
+    assert len({one.seed for one in fake.requests}) == len(fake.requests)
+    assert {row["regime"] for row in merged(tmp_path, "episodes")} >= {
+        "clean",
+        "faults_p25",
+        "challenge",
+        "heldout_p25",
+    }
+    assert (tmp_path / "checkpoints" / "checkpoint-2" / "complete.json").exists()

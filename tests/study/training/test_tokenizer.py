@@ -89,8 +89,20 @@ def test_only_a_whole_call_is_a_call(wire):
         assert wire.call(good[:cut]) == []  # upstream's parser runs a cut call
     for strange in (good[1:], good + good, [good[0], good[0], *good[1:]], [wire.pad, *good], good[::-1]):
         assert wire.call(strange) == []
-    twice = wire.encode("issue_refund(order_id= O1 amount= 20 amount= 30 )")
-    assert wire.call(twice) == []
+    for strange in (
+        "issue_refund(order_id= O1 amount= 20 amount= 30 )",
+        "issue_refund(order_id= O1 P2 20 30 )",
+        "issue_refund(order_id= )",
+        "get_order(order_id= O1 O2 )",
+        "finish( P1 )",
+    ):
+        assert wire.call(wire.encode(strange)) == []
+    assert wire.call(wire.encode("issue_refund(order_id= O1 amount= 20 )")) == [
+        ("issue_refund", {"order_id": "O1", "amount": "20"})
+    ]
+    assert wire.call(wire.encode("list_orders(customer_id= C1 offset= 3 )")) == [
+        ("list_orders", {"customer_id": "C1", "offset": "3"})
+    ]
 
 
 def test_a_cut_call_runs_upstream(wire):
