@@ -9,21 +9,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
+from prereg_kit import figures
+from prereg_kit.characteristics import Cell, Family, Setting, family
 from prereg_kit.decision.court import Court
 from prereg_kit.decision.ledger import counted_runs
 from prereg_kit.decision.measured import Paired, Units
 from prereg_kit.dry_run import failures
+from prereg_kit.durable import write_bytes
 from prereg_kit.errors import PreregError
 from prereg_kit.history import EffectivePlan
 from prereg_kit.partition import Partition, Point, World, examine
 from prereg_kit.plan.criterion import endpoints_of
 from prereg_kit.plan.endpoint import Contrast, Selection, StepsToThreshold
 from prereg_kit.plan.plan import Plan
+from prereg_kit.random_stream import StreamKey
 from prereg_kit.register_file import Registers
+from prereg_kit.worth import Worth, rule_of, unit_of, worth
 
 DEFAULT_SEEDS = 3
+FAMILY_STUDIES = 5_000
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,8 @@ class CheckReport:
     digest: str
     seeds: int
     findings: tuple[Finding, ...]
-    characteristics: dict[str, Any]
+    worth: tuple[Worth, ...]
+    family: Family | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -69,7 +77,15 @@ class CheckReport:
             "plan": {"id": self.plan, "digest": self.digest},
             "seeds": self.seeds,
             "findings": [finding.to_json() for finding in self.findings],
-            "characteristics": self.characteristics,
+            "characteristics": {each.hypothesis: each.rows() for each in self.worth},
+            "worth": {each.hypothesis: _summary(each) for each in self.worth},
+            "family": None
+            if self.family is None
+            else {
+                "any_pass_without_effect": self.family.any_pass,
+                "expected_passes": self.family.expected,
+                "each": self.family.each,
+            },
             "notes": list(self.notes),
         }
 
@@ -97,7 +113,75 @@ def check(effective: EffectivePlan, sample: Registers | None = None) -> CheckRep
         findings += partition_findings(name, examine(hypothesis, plan.endpoints, seeds))
     if sample is not None:
         findings += _on_sample(effective, sample)
-    return CheckReport(plan.id, effective.digest, seeds, tuple(findings), {}, notes)
+    valued: list[Worth] = []
+    said = list(notes)
+    for name in plan.hypotheses:
+        found = worth(effective, name, seeds)
+        if isinstance(found, str):
+            said.append(found)
+        else:
+            valued.append(found)
+            said += [f"{name}: {line}" for line in _warnings(found)]
+    together = _family(effective, [each.hypothesis for each in valued], seeds)
+    return CheckReport(
+        plan.id, effective.digest, seeds, tuple(findings), tuple(valued), together, tuple(said)
+    )
+
+
+def _summary(each: Worth) -> dict[str, Any]:
+    return {
+        "sentence": each.sentence, "unit": each.unit, "effect_of_80_percent_power": each.effect_80,
+        "binding_clause": each.binding,
+        "interval_level": None if each.actual_level is None else dict(
+            zip(("nominal", "if_only_seeds_vary"), each.actual_level, strict=True)
+        ),
+    }  # fmt: skip
+
+
+def _warnings(each: Worth) -> Iterator[str]:
+    if each.actual_level is not None and each.actual_level[1] < each.actual_level[0] - 0.02:
+        nominal, actual = each.actual_level
+        share = f"{100 * actual:.0f} % of the time"
+        yield f"its {100 * nominal:g} % interval covers {share} if nothing but seed pairs varies"
+
+
+def _family(effective: EffectivePlan, names: list[str], seeds: int) -> Family | None:
+    """The chance that any of the rules passes without any effect, each on an endpoint of its own."""
+    plan = effective.plan
+    if len(names) < 2:
+        return None
+    setting = Setting(StreamKey(plan.resampling.seed, effective.digest), FAMILY_STUDIES)
+    scale = max(float(unit_of(plan.hypotheses[name])) for name in names)
+    return family(
+        {name: rule_of(plan.hypotheses[name]) for name in names}, setting, seed_sd=scale, seeds=seeds
+    )
+
+
+def draw(report: CheckReport, folder: Path) -> Iterator[Path]:
+    """Draw the pass probability of every hypothesis: a map over effect and seed sd, a curve over seed pairs.
+
+    Raises:
+        NotCheckedError: matplotlib is not installed.
+        ArchiveError: a picture of that name exists.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in report.worth:
+        pictures = {
+            "map": figures.pass_map(each.cells, f"{each.hypothesis}: how often the rule passes"),
+            "seeds": figures.seed_curve(
+                [*each.curve, *(c for c in each.cells if _on_curve(c, each))],
+                f"{each.hypothesis}: more seed pairs, at a between-seed sd of {each.unit:g}",
+            ),
+        }
+        for kind, data in pictures.items():
+            path = folder / f"{each.hypothesis}-{kind}.svg"
+            write_bytes(path, data)
+            yield path
+
+
+def _on_curve(cell: Cell, each: Worth) -> bool:
+    known = {(other.effect, other.seed_sd) for other in each.curve}
+    return (cell.effect, cell.seed_sd) in known
 
 
 def planned_seeds(plan: Plan) -> tuple[int, tuple[str, ...]]:

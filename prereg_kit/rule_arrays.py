@@ -12,7 +12,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from prereg_kit import exact
 from prereg_kit.plan.criterion import (
     All,
     AnyOf,
@@ -28,13 +27,13 @@ from prereg_kit.plan.criterion import (
 )
 from prereg_kit.plan.endpoint import Contrast, Endpoint
 from prereg_kit.plan.hypothesis import Hypothesis
+from prereg_kit.simulation import seed_quantile
 
 Draws = Mapping[str, NDArray[np.float64]]
 """Endpoint -> differences [simulated study, seed pair]."""
 
 PASS, FAIL, INCONCLUSIVE = 1, 0, 2
 _CODES = {"pass": PASS, "fail": FAIL, "inconclusive": INCONCLUSIVE}
-MAX_INTERVAL_SEEDS = 8
 
 
 def rules_of(hypothesis: Hypothesis) -> dict[str, Criterion_]:
@@ -47,14 +46,12 @@ def rules_of(hypothesis: Hypothesis) -> dict[str, Criterion_]:
     return rules
 
 
-def obstacle(hypothesis: Hypothesis, endpoints: Mapping[str, Endpoint], seeds: int) -> str | None:
+def obstacle(hypothesis: Hypothesis, endpoints: Mapping[str, Endpoint]) -> str | None:
     """Why a rule cannot be simulated from per-seed differences, or None if it can."""
     for rule in rules_of(hypothesis).values():
         for part in walk(rule):
             if not isinstance(part, All | AnyOf | Not | Difference | EverySeed | IntervalEnd | Estimate):
                 return f"its clause {part.criterion} is not about seed pairs"  # type: ignore[attr-defined]
-            if isinstance(part, IntervalEnd | Estimate) and seeds > MAX_INTERVAL_SEEDS:
-                return f"intervals are simulated for at most {MAX_INTERVAL_SEEDS} seed pairs"
         for name in endpoints_of(rule):
             if not isinstance(endpoints[name], Contrast):
                 return f"{name} is a {endpoints[name].kind}, not a contrast of seed pairs"
@@ -137,17 +134,6 @@ def _within(bounds: tuple[tuple[Op, Fraction], ...], values: NDArray[np.float64]
 def interval_ends(
     values: NDArray[np.float64], level: Fraction
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Inverse-CDF ends of the bootstrap over seed pairs, by all multisets of them."""
-    seeds = values.shape[1]
-    counts, weights = exact.multisets(seeds)
-    means = values @ (counts.T / seeds)
-    order = np.argsort(means, axis=1)
-    reached = np.cumsum(np.asarray(weights)[order], axis=1)
-    total = seeds**seeds
+    """Inverse-CDF ends of the bootstrap over seed pairs, for every simulated study."""
     tail = (1 - level) / 2
-    ends = []
-    for p in (tail, 1 - tail):
-        needed = -(-p.numerator * total // p.denominator)
-        place = np.argmax(reached >= needed, axis=1)
-        ends.append(np.take_along_axis(means, np.take_along_axis(order, place[:, None], 1), 1)[:, 0])
-    return ends[0], ends[1]
+    return seed_quantile(values, tail), seed_quantile(values, 1 - tail)

@@ -12,16 +12,16 @@ import click
 from prereg_kit import archive
 from prereg_kit.archive.intake import Taken, git_warnings, take
 from prereg_kit.cli.stamping import BANNER, Asking, outcome, report, say, show, stamping_options
-from prereg_kit.errors import ArchiveError, PreregError, UsageError, Where
+from prereg_kit.errors import ArchiveError, PlanError, PreregError, UsageError, Where
 
 
-def _plan(taken: Taken) -> tuple[str | None, archive.Kind, dict[str, bytes]]:
-    """The id, kind and attachments that a plan brings; none of them for any other document.
+def _plan(taken: Taken) -> tuple[str | None, archive.Kind]:
+    """The id and kind that a plan brings; neither for any other document.
 
     A `prereg.plan/1` file is read strictly, so that what is frozen can be decided later.
     """
     if not any(mark in taken.data[:65536] for mark in (b"prereg.plan/", b"prereg.amendment/")):
-        return None, "document", {}
+        return None, "document"
     from prereg_kit.plan_file import declared_format, read_plan
 
     declared = declared_format(taken.data) or ""
@@ -32,21 +32,46 @@ def _plan(taken: Taken) -> tuple[str | None, archive.Kind, dict[str, bytes]]:
             next_step=f"Use `prereg amend {taken.path}`.",
         )
     if not declared.startswith("prereg.plan/"):
-        return None, "document", {}
+        return None, "document"
     plan = read_plan(taken.data, str(taken.path))
-    return plan.id, "plan", {}
+    return plan.id, "plan"
+
+
+def _checked(taken: Taken) -> dict[str, bytes]:
+    """check.json for a plan whose rules can be decided.
+
+    Raises:
+        PlanError: a finding; the first is named, all are said.
+    """
+    from prereg_kit import checking
+    from prereg_kit.api import load_plan
+    from prereg_kit.digest import readable_json
+
+    say(f"checking the rules of {taken.name}")
+    report = checking.check(load_plan(taken.data).effective)
+    for finding in report.findings:
+        say(f"  {finding.code}: {finding.hypothesis or 'plan'}: {finding.message}")
+    if not report.ok:
+        raise PlanError(
+            f"{len(report.findings)} finding(s) stand against the freeze, the first: {report.findings[0].message}",
+            where=Where(file=str(taken.path), field=f"hypotheses.{report.findings[0].hypothesis}"),
+            next_step=f"`prereg check {taken.path}` shows them all; nothing was frozen.",
+            code="check",
+        )
+    return {"check.json": readable_json(report.to_json())}
 
 
 def _one(
     taken: Taken, id: str | None, root: str, quorum: int, stamper: archive.Stamper | None
 ) -> tuple[archive.Frozen, int]:
-    plan_id, kind, attachments = _plan(taken)
+    plan_id, kind = _plan(taken)
     name = id or plan_id or taken.path.stem
     if id and plan_id and id != plan_id:
         raise UsageError("--id differs from the plan's own id", expected=plan_id, found=id)
     target = Path(root) / "frozen" / archive.check_id(name, taken.name)
     for note in (*taken.notes, *git_warnings(taken, target)):
         say(f"note: {note}")
+    attachments = _checked(taken) if kind == "plan" and not target.exists() else {}
     frozen = archive.freeze(
         taken.data, taken.name, target, stamper, kind=kind, quorum=quorum, attachments=attachments
     )

@@ -126,13 +126,33 @@ class RegisterSpec(Value):
 
 
 class Disclosure(Value):
-    """Something that was known before the freeze."""
+    """Something that was known before the freeze.
+
+    Where a number was known, `endpoint` and `seed` say of what: the pair's `difference`, or one arm's `value` (with
+    `arm` and, if there is one, the expected value of the reference arm as `baseline`). `prereg check` conditions on it.
+    """
 
     id: Name
     kind: Text
     text: Text
     runs: Texts = ()
     known: Text = ""
+    endpoint: Name | None = None
+    seed: Text | None = None
+    difference: Exact | None = None
+    value: Exact | None = None
+    arm: Text | None = None
+    baseline: Exact | None = None
+
+    @model_validator(mode="after")
+    def _of_something(self) -> Disclosure:
+        if self.difference is not None and self.value is not None:
+            raise ValueError("a difference or one arm's value, not both")
+        if (self.difference is not None or self.value is not None) and self.endpoint is None:
+            raise ValueError("the endpoint whose number was known")
+        if self.value is not None and self.arm is None:
+            raise ValueError("the arm whose value was known")
+        return self
 
 
 class TimestampPolicy(Value):
@@ -215,6 +235,9 @@ class Plan(Value):
                             self._known(
                                 endpoint_name, self.endpoints, "endpoint", (kind, name, "readings", reading)
                             )
+        for place, disclosure in enumerate(self.disclosures):
+            if disclosure.endpoint is not None:
+                self._known(disclosure.endpoint, self.endpoints, "endpoint", ("disclosures", str(place)))
         for name, prediction in self.predictions.items():
             if prediction.hypothesis is not None:
                 self._known(prediction.hypothesis, self.hypotheses, "hypothesis", ("predictions", name))
