@@ -97,15 +97,9 @@ def transform(mixture: Mixture, first: int, length: int) -> tuple[NDArray[np.com
 
 
 def _centre(values: Integers, mixture: Mixture) -> Integers:
-    """An integer [W] next to each component's mean, on the component's own sub-lattice.
-
-    A component whose values are all multiples of 3 has |phi| = 1 at a third of the circle too, and with this
-    centre u is as small there as at 0.
-    """
-    power, low = mixture.power, values.min(axis=1)
-    steps = np.maximum(np.gcd.reduce(values - low[:, None], axis=1), 1)
-    excess = values @ mixture.multiplicity - power * low
-    return np.asarray(low + steps * ((2 * excess + power * steps) // (2 * power * steps)))
+    """The integer [W] next to each component's mean."""
+    power = mixture.power
+    return np.asarray((2 * (values @ mixture.multiplicity) + power) // (2 * power))
 
 
 def _histogram(offset: Integers, mixture: Mixture) -> tuple[Integers, Floats, Floats]:

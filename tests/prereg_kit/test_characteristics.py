@@ -107,7 +107,9 @@ def test_the_clause_that_binds() -> None:
     assert wide.binding == "every seed"
     fails, alone = narrow.clauses["mean"]
     assert abs(fails - 0.5) < 0.01
-    assert 0 < alone <= fails
+    drawn = simulate_differences(KEY, 100_000, 3, 0.03, 0.01)
+    assert fails == (drawn.mean(axis=1) < 0.03).mean()
+    assert alone == ((drawn.mean(axis=1) < 0.03) & (drawn > 0).all(axis=1)).mean() < fails
     assert judge(rule, np.full((4, 3), 0.05), 0.05, 0.0, CLAUSES).binding is None
 
 

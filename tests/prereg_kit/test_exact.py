@@ -197,6 +197,22 @@ def test_the_window_misses_nothing_that_a_quantile_can_reach() -> None:
         assert lattice.quantile(p) == lattice.quantile_at(index)
 
 
+@pytest.mark.parametrize("rare", [1, 3, 30])
+def test_the_window_holds_all_but_a_trace_of_the_mass(rare: int) -> None:
+    table = np.zeros((2, 300), dtype=np.int64)
+    table[:, :rare] = 1
+    table[0, rare : 2 * rare] = 2
+    lattice = exact.crossed(table, 1)
+    first, last = lattice.mixture.window()
+    outside = sum(
+        count
+        for index, count in enumerate(exact_counts(lattice.mixture, lattice.mixture.top))
+        if not first <= index <= last
+    )
+    assert F(outside, lattice.mixture.outcomes) < F(1, 10**20)
+    assert last < lattice.mixture.top
+
+
 def test_a_constant_table_is_a_point() -> None:
     lattice = exact.crossed([[-3] * 5] * 3, 100)
     assert lattice.degenerate

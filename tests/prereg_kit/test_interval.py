@@ -97,6 +97,14 @@ def test_engines_agree_within_the_stated_error(scheme: str) -> None:
     assert narrow.upper <= drawn.upper <= wide.upper
 
 
+def test_ends_are_the_quantiles_of_the_level() -> None:
+    table = np.random.default_rng(12).integers(-4, 5, size=(3, 200))
+    lattice = exact.crossed(table, 4)
+    for level, tail in ((L95, F(1, 40)), (L90, F(1, 20)), (F(99, 100), F(1, 200))):
+        interval = two_sided(table, 4, level)
+        assert (interval.lower, interval.upper) == (lattice.quantile(tail), lattice.quantile(1 - tail))
+
+
 @pytest.mark.parametrize("method", ["bca", "BCa", "basic", "studentised", "normal"])
 def test_other_methods_are_refused_by_name(method: str) -> None:
     with pytest.raises(DecisionError, match=method) as caught:
