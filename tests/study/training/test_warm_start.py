@@ -1,0 +1,137 @@
+import math
+
+import pytest
+import torch
+
+from study.backoffice.pools import POOL_SIZES, WARMUP, warmup_task
+from study.backoffice.profiles import COMPACT
+from study.config_file import read_tier
+from study.errors import ConfigError, StudyError
+from study.training import seeds, step_zero, warm_start
+from study.training.expert import demonstrate
+from study.training.tokenizer import CompactWire
+
+pytestmark = pytest.mark.torch
+SETTING = read_tier("cpu").warm_start
+LAW = warm_start.law_at(0.25)
+
+
+def test_demonstrations_come_from_a_pool_of_their_own():
+    wire = CompactWire(COMPACT)
+    rows = warm_start.batch_at(COMPACT, wire, SETTING, LAW, SETTING.short_steps)
+    assert len(rows) == SETTING.batch
+    assert WARMUP not in POOL_SIZES
+    short = warm_start.short_profile(COMPACT)
+    assert all(len(warmup_task(short, index).parts) == 1 for index in range(50))
+    assert short.digest() != COMPACT.digest()
+    one = warm_start.pool_digest(COMPACT, SETTING)
+    assert one != warm_start.pool_digest(COMPACT, SETTING.model_copy(update={"steps": 2}))
+
+
+def test_only_the_experts_calls_are_learned_from():
+    wire = CompactWire(COMPACT)
+    row = warm_start.demonstration(COMPACT, wire, SETTING, LAW, 3)
+    own = [token for token, flag in zip(row.tokens, row.own, strict=True) if flag]
+    text = wire.decode(own)
+    assert text.endswith("finish( )") and "<ask>" not in text and "err" not in text
+    assert row.tokens[0] == wire.encode("<ask>")[0] and not row.own[0]
+
+
+def test_a_perfect_expert_is_clean_and_an_erring_one_is_not():
+    clean, noisy = warm_start.law_at(0.0), LAW
+    wins = {}
+    for name, law, reaction in (("clean", clean, 1.0), ("best", noisy, 1.0), ("erring", noisy, 0.5)):
+        found = [
+            demonstrate(
+                warmup_task(COMPACT, n), law, f"{n:032x}", seeds.uniforms(seeds.key("e", n)), reaction, 1.0
+            )[1]
+            for n in range(200)
+        ]
+        wins[name] = sum(found) / 200
+    assert wins["clean"] == 1.0
+    assert wins["clean"] > wins["best"] > wins["erring"] + 0.1
+    assert 0.68 < wins["best"] < 0.85
+
+
+def test_an_expert_does_not_know_what_it_has_not_seen():
+    """Amounts, addresses and priorities are written only after the read that shows them has answered."""
+    shown_by = {
+        "issue_refund": "get_order",
+        "update_shipping_address": "get_customer",
+        "create_ticket": "get_customer",
+    }
+    failed = 0
+    for index in range(300):
+        exchanges, _ = demonstrate(
+            warmup_task(COMPACT, index), LAW, f"{index:032x}", seeds.uniforms(seeds.key("e", index)), 1.0, 1.0
+        )
+        seen: list[str] = []
+        for one in exchanges:
+            if one.name in shown_by:
+                words = [
+                    str(one.arguments.get(name))
+                    for name in ("amount", "address", "priority")
+                    if name in one.arguments
+                ]
+                assert all(any(word in reply.split() for reply in seen) for word in words)
+            if not one.reply.startswith("err"):
+                seen.append(one.reply)
+            elif one.reply == "err down":
+                failed += 1
+    assert failed > 20
+
+
+def test_the_learning_rate_rises_and_falls():
+    rates = [warm_start.rate_at(step, SETTING) for step in range(SETTING.steps)]
+    assert rates[0] == pytest.approx(SETTING.learning_rate / 40)
+    assert max(rates) == pytest.approx(SETTING.learning_rate)
+    assert rates[-1] == pytest.approx(SETTING.learning_rate * SETTING.final_fraction, rel=1e-2)
+
+
+def test_the_loss_of_a_batch_is_that_of_its_rows(small_run):
+    run = small_run()
+    wire = step_zero.small_wire(run)
+    model = step_zero._fresh(run, wire)
+    rows = [warm_start.demonstration(COMPACT, wire, SETTING, LAW, n) for n in range(5)]
+    with torch.no_grad():
+        whole = float(warm_start.batch_loss(model, rows, wire.pad))
+        alone = sum(float(warm_start.batch_loss(model, [row], wire.pad)) for row in rows)
+    count = sum(sum(row.own) for row in rows)
+    assert whole == pytest.approx(alone, rel=1e-5)
+    assert 0.5 * math.log(wire.size) < whole / count < 3 * math.log(wire.size)
+
+
+def test_a_rate_that_no_regime_has_is_refused():
+    with pytest.raises(ConfigError, match="fault rate"):
+        warm_start.law_at(0.33)
+
+
+def test_both_arms_load_the_same_bytes_and_seeds_share_a_base(small_run, start):
+    paired, independent, other = small_run(), small_run(arm="independent"), small_run(seed=1)
+    assert start(paired) == start(independent) != start(other)
+    one, two = (step_zero.load(run, start(run)) for run in (paired, independent))
+    for (name, a), (_, b) in zip(one.model.named_parameters(), two.model.named_parameters(), strict=True):
+        assert torch.equal(a, b), name
+    base = step_zero.load_record(start(other))["base"]
+    assert base["folder"] == one.record["base"]["folder"]
+    assert base["pool"] and base["figures"]["loss"] > 0
+
+
+def test_a_damaged_or_foreign_start_is_refused(small_run, tmp_path):
+    run = small_run()
+    folder = step_zero.build(run, tmp_path)
+    with pytest.raises(StudyError, match="not this run's"):
+        step_zero.load(small_run(seed=1), folder)
+    path = folder / "adapter.safetensors"
+    path.write_bytes(path.read_bytes()[:-1] + b"\x01")
+    with pytest.raises(StudyError, match="damaged"):
+        step_zero.load(run, folder)
+    with pytest.raises(StudyError, match="no step-0"):
+        step_zero.load(run, tmp_path / "nothing")
+
+
+def test_building_twice_gives_the_same_bytes(small_run, tmp_path):
+    run = small_run()
+    one, two = step_zero.build(run, tmp_path / "a"), step_zero.build(run, tmp_path / "b")
+    for name in ("adapter.safetensors", "step_zero.json"):
+        assert (one / name).read_bytes() == (two / name).read_bytes()
