@@ -23,13 +23,14 @@ from study.backoffice.faults import (
     CompiledLaw,
 )
 from study.backoffice.grader import Difference, grade
+from study.backoffice.messages import MESSAGES, TOOL_LIST
 from study.backoffice.reads import Payload, Refusal, cut_page
 from study.backoffice.render import render
 from study.backoffice.schedule import Schedule
 from study.backoffice.schemas import BadArgument
 from study.backoffice.tasks import Task
 from study.backoffice.tools import DROPPABLE, EXECUTE, LIST_KEYS
-from study.backoffice.toolset import TOOL_NAMES, Tool, Values
+from study.backoffice.toolset import Tool, Values
 from study.backoffice.world import State
 from study.errors import SimulatorError
 
@@ -124,17 +125,6 @@ class Outcome(NamedTuple):
     flipped: bool
     changed: bool
     differences: tuple[Difference, ...]
-
-
-_MESSAGES = {
-    "temporary_error": "The service failed temporarily.",
-    "rate_limited": "Too many requests.",
-    "service_unavailable": "The service is unavailable for this request.",
-    "timeout": "The request timed out.",
-    "budget_exhausted": "The call budget is used up; the episode is over.",
-    "episode_ended": "The episode is over.",
-}
-_TOOL_LIST = "Available tools: " + ", ".join(TOOL_NAMES) + "."
 
 
 class Episode:
@@ -242,7 +232,7 @@ class Episode:
 
     def _step(self, tool: Tool, values: Values | BadArgument) -> Reply:
         if self.ended_by:
-            return self._reply(tool.name, {"code": "episode_ended", "message": _MESSAGES["episode_ended"]})
+            return self._reply(tool.name, {"code": "episode_ended", "message": MESSAGES["episode_ended"]})
         if tool.name == "finish" and not isinstance(values, BadArgument):
             self.ended_by = "finish"
             self.records.append(CallRecord(self.calls, "finish", None, None, None, False, OK, self.clock))
@@ -313,7 +303,7 @@ class Episode:
 
     def _answer(self, tool: Tool, draw: _Draw, status: str, payload: Payload | None) -> Reply:
         if payload is None:
-            error: dict[str, Any] = {"code": status, "tool": tool.name, "message": _MESSAGES[status]}
+            error: dict[str, Any] = {"code": status, "tool": tool.name, "message": MESSAGES[status]}
             if status == "rate_limited":
                 error["retry_after"] = self._limited_until - self.clock
             payload = {"error": error}
@@ -326,14 +316,14 @@ class Episode:
     def _blocked(self) -> Reply | None:
         """Steps 1 and 2: the reply to a call that no longer counts, or None."""
         if self.ended_by:
-            return self._reply("", {"code": "episode_ended", "message": _MESSAGES["episode_ended"]})
+            return self._reply("", {"code": "episode_ended", "message": MESSAGES["episode_ended"]})
         if self.calls >= self.task.budget:
             self.ended_by = "budget"
-            return self._reply("", {"code": "budget_exhausted", "message": _MESSAGES["budget_exhausted"]})
+            return self._reply("", {"code": "budget_exhausted", "message": MESSAGES["budget_exhausted"]})
         return None
 
     def _refuse_unknown(self) -> Reply:
-        error = {"code": "unknown_tool", "field": "name", "message": f"There is no such tool. {_TOOL_LIST}"}
+        error = {"code": "unknown_tool", "field": "name", "message": f"There is no such tool. {TOOL_LIST}"}
         return self._blocked() or self._count("", error)
 
     def _count(self, tool: str, error: dict[str, Any]) -> Reply:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from study.evaluation.spec import EvaluationSpec
     from study.records import EpisodeRow, GroupRow
 
 FORMAT = "study.evaluate/1"
@@ -78,7 +77,8 @@ def command(
     from study.evaluation.evaluate import evaluate
     from study.evaluation.groups import play_groups
     from study.evaluation.spec import EvaluationSpec
-    from study.evaluation.written import place_for, write_run
+    from study.evaluation.summary import summary
+    from study.evaluation.written import digest_of_plan, place_for, write_run
     from study.provenance import code, now
 
     spec = EvaluationSpec(
@@ -93,7 +93,7 @@ def command(
         condition,
         group_size,
     )
-    digest = _plan_digest(plan, plan_digest)
+    digest = digest_of_plan(plan, plan_digest)
     path = place_for(out, spec)
     started_at = now()
     rows: Sequence[EpisodeRow] | Sequence[GroupRow]
@@ -116,44 +116,6 @@ def command(
         click.echo(readable_json(value).decode(), nl=False)
     else:
         _print(run.run_id, value["summary"])
-
-
-def _plan_digest(plan: Path | None, digest: str | None) -> str:
-    import re
-
-    from prereg_kit.digest import sha256_file
-    from prereg_kit.errors import UsageError
-    from study.evaluation.written import NO_PLAN
-
-    if plan is not None and digest is not None:
-        raise UsageError("--plan and --plan-digest exclude each other")
-    if digest is not None and not re.fullmatch(r"[0-9a-f]{64}", digest):
-        raise UsageError("--plan-digest", expected="64 lower-case hex digits", found=digest)
-    return digest or (sha256_file(plan) if plan is not None else NO_PLAN)
-
-
-def summary(spec: EvaluationSpec, rows: Sequence[Any]) -> list[dict[str, Any]]:
-    """A table of what was played: one row a regime, or one for the groups."""
-    if spec.group_size:
-        correct = [row for row in rows if row.all_correct]
-        return [
-            {
-                "regime": spec.regimes[0],
-                "groups": len(rows),
-                "all_correct": len(correct),
-                "spurious": sum(row.spurious for row in correct),
-                "zero_variance": sum(row.zero_variance for row in rows),
-            }
-        ]
-    table = []
-    for regime in spec.regimes:
-        part = [row for row in rows if row.regime == regime]
-        mean = {
-            name: sum(getattr(row, name) for row in part) / len(part)
-            for name in ("true_success", "observed_reward", "calls", "exposed", "over_budget")
-        }
-        table.append({"regime": regime, "episodes": len(part)} | mean)
-    return table
 
 
 def _print(run_id: str, table: Any) -> None:  # noqa: ANN401 - rows of plain values

@@ -8,10 +8,12 @@ are equal, byte for byte, whenever and wherever the same run is played.
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from prereg_kit.errors import ArchiveError, Where
+from prereg_kit.digest import sha256_file
+from prereg_kit.errors import ArchiveError, UsageError, Where
 from prereg_kit.register_file import add_run, read_runs, sibling_of, write_register
 from prereg_kit.registers import RunRow
 from study.backoffice.schedule import LAW
@@ -21,6 +23,19 @@ from study.records import EpisodeRow, GroupRow, columns
 INDEX = "runs.parquet"
 NO_PLAN = "0" * 64
 """The plan digest of a run that no plan was made for."""
+
+
+def digest_of_plan(plan: Path | None, digest: str | None) -> str:
+    """The digest of the plan that a run is for: of the file's bytes, or as given, or `NO_PLAN`.
+
+    Raises:
+        UsageError: both are given, or a digest that is none.
+    """
+    if plan is not None and digest is not None:
+        raise UsageError("--plan and --plan-digest exclude each other")
+    if digest is not None and not re.fullmatch(r"[0-9a-f]{64}", digest):
+        raise UsageError("--plan-digest", expected="64 lower-case hex digits", found=digest)
+    return digest or (sha256_file(plan) if plan is not None else NO_PLAN)
 
 
 def place_for(out: Path, spec: EvaluationSpec) -> Path:

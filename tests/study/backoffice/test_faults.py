@@ -19,7 +19,7 @@ from study.backoffice.faults import (
     share,
 )
 from study.backoffice.regimes import REGIMES
-from study.backoffice.schedule import Schedule
+from study.backoffice.schedule import Lanes, Schedule
 from study.errors import ConfigError
 
 KINDS = ("list", "record", "write")
@@ -129,3 +129,13 @@ def test_the_weights_digest_moves_with_the_weights():
     assert one.weights_digest() == replace(one, rate=F(1, 10)).weights_digest()
     assert one.weights_digest() != replace(one, weights=NO_OUTAGE_MIXTURE).weights_digest()
     assert one.weights_digest() != replace(one, challenge=True).weights_digest()
+
+
+def test_bounds_belong_to_the_next_type_and_the_rate_is_strict():
+    compiled = compile_law(law("1/4"))
+    bound = compiled.cuts["write"][0][0]
+    assert compiled.fault("write", Lanes(0, bound - 1, 0, 0)) == "transient"
+    assert compiled.fault("write", Lanes(0, bound, 0, 0)) == "rate_limit"
+    assert compiled.fault("write", Lanes(0, (1 << 64) - 1, 0, 0)) == "outage"
+    assert compiled.fault("write", Lanes((1 << 62) - 1, 0, 0, 0)) == "transient"
+    assert compiled.fault("write", Lanes(1 << 62, 0, 0, 0)) is None

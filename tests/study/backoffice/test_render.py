@@ -52,6 +52,23 @@ def test_compact_results_read_as_meant(compact_tasks, laws):
     assert first_reply(episode, "wait", seconds=0) == "err args seconds"
 
 
+def test_a_compact_list_tells_held_orders_from_others(compact_tasks, laws):
+    seen = set()
+    for task in compact_tasks[:30]:
+        for customer, ids in task.world.orders_of.items():
+            words = first_reply(
+                Episode(task, laws["clean"], "0"), "list_orders", customer_id=customer
+            ).split()
+            if not ids:
+                assert words == ["none"]
+            for order_id, word in zip(ids[:3], words[1::2], strict=False):
+                order = task.world.orders[order_id]
+                assert word == ("held" if order.held() else order.status)
+                seen.add(word)
+            assert (words[-2:-1] == ["next"]) == (len(ids) > 3)
+    assert {"held", "paid", "pending"} <= seen
+
+
 @pytest.mark.parametrize("regime", ["clean", "faults_p25", "heldout_p25", "challenge"])
 def test_compact_text_stays_in_its_vocabulary(compact_tasks, regime):
     law = compile_law(REGIMES[regime])

@@ -138,6 +138,7 @@ def test_no_seed_is_met_twice_in_19200_episodes():
         ([True] * 3, [1.0, 1.0, 1.0], (True, True, False)),
         ([True] * 3, [1.0, 0.0, 1.0], (True, False, True)),
         ([False] * 3, [0.0, 0.0, 0.0], (False, True, False)),
+        ([False] * 3, [0.0, 1.0, 0.0], (False, False, True)),
         ([True, False, True], [1.0, 0.0, 1.0], (False, False, False)),
         ([True, False, True], [0.0, 0.0, 0.0], (False, True, False)),
     ],

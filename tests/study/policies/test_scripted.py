@@ -111,6 +111,27 @@ def test_grounded_never_uses_an_id_that_it_did_not_read():
     assert dropped > 5
 
 
+def test_recovering_looks_after_a_timeout_and_does_not_repeat_what_it_sees():
+    law = compile_law(REGIMES["heldout_p25"])
+    timeouts = 0
+    for index in range(150):
+        task = generate(NATURAL, "validation", index)
+        episode = play(SCRIPTED["recovering"], task, law, evaluation_seed("validation", task.task_id, 0))
+        records = episode.records
+        for place, record in enumerate(records):
+            if record.drawn == "timeout_after_commit" and place + 2 < len(records):
+                timeouts += 1
+                look = records[place + 1]
+                assert look.tool == ("get_order" if record.values[0] else "get_customer")
+                if record.tool != "create_ticket":
+                    assert look.values[0] == record.values[0]
+        writes = [
+            (record.tool, record.values) for record in records if task.tools[record.tool].kind == "write"
+        ]
+        assert len(writes) == len(set(writes))
+    assert timeouts > 50
+
+
 def test_unknown_names_are_refused():
     with pytest.raises(ConfigError):
         scripted_policy("clever")
