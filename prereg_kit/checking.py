@@ -167,10 +167,9 @@ def draw(report: CheckReport, folder: Path) -> Iterator[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     for each in report.worth:
         pictures = {
-            "map": figures.pass_map(each.cells, f"{each.hypothesis}: how often the rule passes"),
+            "map": figures.pass_map(each.cells, each.hypothesis),
             "seeds": figures.seed_curve(
-                [*each.curve, *(c for c in each.cells if _on_curve(c, each))],
-                f"{each.hypothesis}: more seed pairs, at a between-seed sd of {each.unit:g}",
+                [*each.curve, *(cell for cell in each.cells if _on_curve(cell, each))], each.hypothesis
             ),
         }
         for kind, data in pictures.items():
@@ -221,18 +220,21 @@ def _not_planned(plan: Plan, name: str) -> Iterator[Finding]:
         if isinstance(endpoint, Contrast | StepsToThreshold):
             own = endpoint.arms or plan.arms
             arms = (own.treatment, own.reference) if own.column == "arm" else ()
-        for condition in conditions or ("",):
-            for arm in arms or ("",):
-                if not any(condition in ("", cell[0]) and arm in ("", cell[1]) for cell in cells):
-                    wanted = " and ".join(
-                        part
-                        for part in (condition and f"condition {condition}", arm and f"arm {arm}")
-                        if part
-                    )
-                    yield Finding(
-                        "not-planned", name, f"{endpoint_name} needs runs of {wanted}, which the plan does not plan",
-                        {"endpoint": endpoint_name, "condition": condition, "arm": arm},
-                    )  # fmt: skip
+        lacking = [
+            (condition, arm)
+            for condition in conditions or ("",)
+            for arm in arms or ("",)
+            if not any(condition in ("", cell[0]) and arm in ("", cell[1]) for cell in cells)
+        ]
+        if lacking:
+            wanted = "; ".join(
+                " and ".join(part for part in (c and f"condition {c}", a and f"arm {a}") if part)
+                for c, a in lacking
+            )
+            yield Finding(
+                "not-planned", name, f"{endpoint_name} needs runs of {wanted}, which the plan does not plan",
+                {"endpoint": endpoint_name, "condition": lacking[0][0], "arm": lacking[0][1]},
+            )  # fmt: skip
 
 
 def partition_findings(name: str, partition: Partition) -> Iterator[Finding]:
