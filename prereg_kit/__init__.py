@@ -18,6 +18,7 @@ _HOME = {
     "Verdicts": "prereg_kit.verdict",
     "PreregError": "prereg_kit.errors",
     "load_plan": "prereg_kit.api",
+    "check": "prereg_kit.api",
     "decide": "prereg_kit.api",
 }
 
@@ -28,6 +29,7 @@ __all__ = [
     "PreregError",
     "Verdicts",
     "__version__",
+    "check",
     "decide",
     "load_plan",
 ]
