@@ -202,7 +202,8 @@ class Episode:
     def step_call(self, call: Call | MalformedCall) -> Reply:
         """Answer what `calls.parse_call` or `calls.parse_arguments` returned; an unreadable call counts too."""
         if isinstance(call, Call):
-            return self.step(call.name, call.arguments)
+            tool = self._tools.get(call.name)
+            return self._refuse_unknown() if tool is None else self._step(tool, tool.check(call.arguments))
         tool = self._tools.get(call.tool)
         if tool is not None:
             return self._step(tool, BadArgument(call.field, call.expected))

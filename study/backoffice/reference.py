@@ -60,7 +60,7 @@ def persist(planned: PlannedCall) -> Generator[Call, Reply, bool]:
     """
     arguments = dict(planned.arguments)
     while True:
-        reply = yield Call(planned.name, dict(arguments))
+        reply = yield Call(planned.name, arguments)
         if reply.ok:
             offset = _next_page(planned, reply)
             if offset is None:

@@ -80,6 +80,10 @@ def _text(value: object, limit: int) -> str:
 
 
 def _check_id(value: object) -> str:
+    if type(value) is str and value.isascii() and len(value) <= MAX_ID:  # the usual case, in one frame
+        key = value.strip().upper()
+        if key and key.isprintable():
+            return key
     key = canonical_id(_text(value, MAX_ID))
     if not key or len(key) > MAX_ID or not key.isprintable():
         raise Unfit(f"an id of 1 to {MAX_ID} printable characters")
