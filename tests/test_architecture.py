@@ -59,7 +59,9 @@ def floor(module: str) -> int:
     return FLOORS[parts[1] if len(parts) > 1 else "__init__"]
 
 
-@pytest.mark.parametrize("path", [p for p in MODULES if p.parts[len(ROOT.parts)] == "prereg_kit"], ids=name_of)
+@pytest.mark.parametrize(
+    "path", [p for p in MODULES if p.parts[len(ROOT.parts)] == "prereg_kit"], ids=name_of
+)
 def test_imports_go_down_only(path: Path) -> None:
     module = name_of(path)
     if module == "prereg_kit":
@@ -86,7 +88,9 @@ def test_the_simulator_needs_the_standard_library_only() -> None:
         for imported in imports(path):
             top = imported.split(".")[0]
             pure = ("study.backoffice", "study.errors", "prereg_kit.digest", "prereg_kit.errors")
-            assert top in sys.stdlib_module_names or imported.startswith(pure) or imported == "study", f"{name_of(path)} imports {imported}"
+            assert top in sys.stdlib_module_names or imported.startswith(pure) or imported == "study", (
+                f"{name_of(path)} imports {imported}"
+            )
 
 
 def test_no_file_is_named_for_nothing() -> None:
@@ -100,7 +104,18 @@ def test_no_file_is_named_for_nothing() -> None:
                   "import study", "import study.cli.main as m; m.cli.get_help(m.click.Context(m.cli))"],
 )  # fmt: skip
 def test_the_front_doors_are_light(statement: str) -> None:
-    heavy = ("torch", "pandas", "matplotlib", "pyarrow", "numpy", "pydantic", "jinja2", "cryptography", "trl", "rich")
+    heavy = (
+        "torch",
+        "pandas",
+        "matplotlib",
+        "pyarrow",
+        "numpy",
+        "pydantic",
+        "jinja2",
+        "cryptography",
+        "trl",
+        "rich",
+    )
     code = f"import sys; {statement}; print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"
@@ -137,6 +152,10 @@ def test_no_state_of_chance_is_global_or_salted() -> None:
         for word in banned:
             if any(module.startswith(owner) for owner in allowed.get(word, ())):
                 continue
-            hits = [line for line in text.splitlines() if word in line and "__hash__" not in line and "#" not in line]
+            hits = [
+                line
+                for line in text.splitlines()
+                if word in line and "__hash__" not in line and "#" not in line
+            ]
             hits = [line for line in hits if not (word == "hash(" and ("_hash(" in line or ".hash(" in line))]
             assert not hits, f"{module}: {hits}"

@@ -49,15 +49,27 @@ def outputs() -> list[tuple[str, str, str]]:
     return [(page.name, match[1], match[2]) for page in PAGES for match in OUTPUT.finditer(page.read_text())]
 
 
-@pytest.mark.parametrize(("page", "command", "expected"), outputs(), ids=[f"{o[0]}: {o[1]}" for o in outputs()])
-def test_outputs_in_the_documentation_are_what_the_command_prints(page: str, command: str, expected: str) -> None:
+@pytest.mark.parametrize(
+    ("page", "command", "expected"), outputs(), ids=[f"{o[0]}: {o[1]}" for o in outputs()]
+)
+def test_outputs_in_the_documentation_are_what_the_command_prints(
+    page: str, command: str, expected: str
+) -> None:
     environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
     folder = Path(sys.executable).parent
     environment["PATH"] = f"{folder}{os.pathsep}{environment['PATH']}"
     done = subprocess.run(
-        ["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, env=environment, timeout=120
+        ["bash", "-c", command],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=environment,
+        timeout=120,
+        check=False,
     )  # a pipe into head may end the first command early
-    assert [line.rstrip() for line in done.stdout.splitlines()] == [line.rstrip() for line in expected.splitlines()]
+    assert [line.rstrip() for line in done.stdout.splitlines()] == [
+        line.rstrip() for line in expected.splitlines()
+    ]
 
 
 def test_links_between_pages_lead_somewhere() -> None:

@@ -235,9 +235,9 @@ class Plan(Value):
                             self._known(
                                 endpoint_name, self.endpoints, "endpoint", (kind, name, "readings", reading)
                             )
-        for place, disclosure in enumerate(self.disclosures):
+        for number, disclosure in enumerate(self.disclosures):
             if disclosure.endpoint is not None:
-                self._known(disclosure.endpoint, self.endpoints, "endpoint", ("disclosures", str(place)))
+                self._known(disclosure.endpoint, self.endpoints, "endpoint", ("disclosures", str(number)))
         for name, prediction in self.predictions.items():
             if prediction.hypothesis is not None:
                 self._known(prediction.hypothesis, self.hypotheses, "hypothesis", ("predictions", name))

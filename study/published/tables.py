@@ -37,11 +37,15 @@ RUNS = (
     PublishedRun("t1-c2-paired-s2", "C2", "paired", 2, "H100", "Modal", "c9a2c4b9", "faults_p25"),
     PublishedRun("t1-c2-independent-s2", "C2", "independent", 2, "H100", "Modal", "c9a2c4b9", "faults_p25"),
     PublishedRun("t1-c4-paired-s0", "C4", "paired", 0, "MI300X", "DigitalOcean", "2b67d2ce", "grader_flips"),
-    PublishedRun("t1-c4-independent-s0", "C4", "independent", 0, "MI300X", "DigitalOcean", "f3db125d", "grader_flips"),
+    PublishedRun(
+        "t1-c4-independent-s0", "C4", "independent", 0, "MI300X", "DigitalOcean", "f3db125d", "grader_flips"
+    ),
     PublishedRun("t1-c4-paired-s1-h100", "C4", "paired", 1, "H100", "Modal", "6f0ea2e3", "grader_flips"),
     PublishedRun("t1-c4-independent-s1", "C4", "independent", 1, "H100", "Modal", "6f0ea2e3", "grader_flips"),
     PublishedRun("t1-c4-paired-s2", "C4", "paired", 2, "H100", "RunPod", "710fe8f2", "grader_flips"),
-    PublishedRun("t1-c4-independent-s2", "C4", "independent", 2, "H100", "RunPod", "299cf9ac", "grader_flips"),
+    PublishedRun(
+        "t1-c4-independent-s2", "C4", "independent", 2, "H100", "RunPod", "299cf9ac", "grader_flips"
+    ),
     PublishedRun("t1-c0-clean-s0", "C0", "clean", 0, "H100", "RunPod", "24289533", "faults_p25"),
     PublishedRun("t1-c0-clean-s1-h100", "C0", "clean", 1, "H100", "RunPod", "24289533", "faults_p25"),
 )
