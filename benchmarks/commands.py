@@ -21,7 +21,14 @@ COMMANDS = {
     "prereg --help": [PYTHON, "-m", "prereg_kit", "--help"],
     "study --help": [PYTHON, "-m", "study", "--help"],
     "prereg show (published plan)": [PYTHON, "-m", "prereg_kit", "show", "frozen/paired-rollouts"],
-    "prereg decide (published study)": [PYTHON, "-m", "prereg_kit", "decide", "--register", "registers/runs.parquet"],
+    "prereg decide (published study)": [
+        PYTHON,
+        "-m",
+        "prereg_kit",
+        "decide",
+        "--register",
+        "registers/runs.parquet",
+    ],
 }
 
 

@@ -4,8 +4,8 @@
 
 The calibration loop is plain Python, a dictionary look-up and update. Times are processor time of this process. A slow
 or busy machine slows both, so the ratios travel; the absolute figures are of this machine at this moment. Each figure
-is the best of several repeats. Floors: 5,000 faulted episodes a second, a draw under 1 microsecond. Goals: 20,000 clean,
-12,000 faulted and rendered, a reset under 5 microseconds, a grade under 10, a live episode under 4 KB.
+is the best of several repeats. Floors: 5,000 faulted episodes a second, a draw under 1 microsecond. Goals: 20,000
+clean, 12,000 faulted and rendered, a reset under 5 microseconds, a grade under 10, a live episode under 4 KB.
 """
 
 from __future__ import annotations

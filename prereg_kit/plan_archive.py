@@ -99,7 +99,9 @@ def labels(loaded: LoadedPlan) -> tuple[str, ...]:
     if not stamps:
         return ("NOT TIMESTAMPED: the frozen folder proves what the plan says, not when it was written",)
     if all(stamp.demo for stamp in stamps):
-        return ("DEMO TIMESTAMP, NO EVIDENTIAL VALUE: the plan was stamped by the embedded demonstration authority",)
+        return (
+            "DEMO TIMESTAMP, NO EVIDENTIAL VALUE: the plan was stamped by the embedded demonstration authority",
+        )
     return ()
 
 
@@ -159,7 +161,9 @@ def _frozen(document: archive.FrozenDocument, root: Path) -> LoadedPlan:
             found=declared_format(document.data),
         )
     source = Source(document.data, document.digest, str(document.document_path))
-    effective = replay(source, [amendment for amendment in amendments(root) if _amends(amendment, document.id)])
+    effective = replay(
+        source, [amendment for amendment in amendments(root) if _amends(amendment, document.id)]
+    )
     return LoadedPlan(effective, document.document_path, root, document.folder)
 
 

@@ -1,11 +1,9 @@
-"""Errors of the study, in the same tree as prereg_kit's, so that one command line reports both::
+"""Errors of the study, in the same tree as prereg_kit's, so that one command line reports both.
 
-PreregError
-└── StudyError             exit 1
-├── ConfigError        exit 2   a configuration, a pool or a name that does not exist
-├── TheoryError        exit 2   shapes or values outside a formula's conditions
-├── SimulatorError     exit 1   an inconsistency inside the simulator: a bug, never a zero reward
-└── CannotStartError   exit 3   a run that this machine cannot start; says what to install
+A StudyError exits 1 and has four kinds: ConfigError (exit 2) for a configuration, a pool or a name that does not
+exist; TheoryError (exit 2) for shapes or values outside a formula's conditions; SimulatorError (exit 1) for an
+inconsistency inside the simulator, which is a bug and never a zero reward; CannotStartError (exit 3) for a run that
+this machine cannot start, which says what to install.
 """
 
 from __future__ import annotations
