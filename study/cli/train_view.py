@@ -33,6 +33,7 @@ class View:
         self._task: Any = None
         self._evaluated = 0
         self._spoke = 0.0
+        self._first: tuple[int, float] | None = None
 
     def __enter__(self) -> View:
         if self._console.is_terminal:
@@ -66,10 +67,21 @@ class View:
         """Show the warm start."""
         self._show("warm start", step, steps, f"loss {loss:.3f}")
 
+    def _left(self, progress: Progress) -> str:
+        """Seconds left at the pace since the first step of this call, evaluations included."""
+        if self._first is None:
+            self._first = (progress.step, time.monotonic())
+        step, begun = self._first
+        if progress.step <= step:
+            return ""
+        pace = (time.monotonic() - begun) / (progress.step - step)
+        return f" {pace * (self._stop - progress.step):.0f} s left"
+
     def tell(self, progress: Progress) -> None:
         """Show the run."""
         figures = progress.note or (
             f"reward {progress.reward:.2f} success {progress.success:.2f} zero-variance {progress.flat:.2f}"
+            f"{self._left(progress)}"
         )
         self._show(self._run.run_id, progress.step, self._stop, figures)
         for step, shown in progress.evaluated[self._evaluated :]:

@@ -159,7 +159,10 @@ def _train(
         zero = step_zero.load_record(start)
         parts = small_parts(run, start)
     else:
+        import torch
+
         parts = pretrained_parts(run)
+        run_record.update(request.out, record, device=torch.cuda.get_device_name(0))
     assembly = assemble(run, parts, request.out, log, progress, tell, resumed=found is not None)
     run_record.update(
         request.out,

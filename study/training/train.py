@@ -77,7 +77,9 @@ class RunTrainer(PairedTrainer):
         self._writing = root / f".writing-{secrets.token_hex(4)}"
         self._writing.mkdir(parents=True)
         try:
-            transformers.Trainer._save_checkpoint(self, model, trial)
+            with warnings.catch_warnings():  # PEFT looks for a published config of the base, and ours has none
+                warnings.filterwarnings("ignore", message="Could not find a config file")
+                transformers.Trainer._save_checkpoint(self, model, trial)
             name = checkpoints.name_of(step)
             checkpoints.seal(self._writing / name, root / name, step, self._config_digest)
             self._writing.rmdir()
@@ -102,8 +104,6 @@ def quiet_process(run: RunConfig) -> None:
     if isinstance(run.tier.policy, SmallPolicy):
         torch.set_num_threads(1)
         delta_rule.bind(run.tier.policy.delta_rule)
-    # PEFT looks for a published config beside every base, and ours has none
-    warnings.filterwarnings("ignore", message="Could not find a config file")
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
 
