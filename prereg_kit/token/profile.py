@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from prereg_kit.token import der
-from prereg_kit.token.algorithm import check_key
 from prereg_kit.token.certificate import (
     CONTENT_COMMITMENT,
     DIGITAL_SIGNATURE,
@@ -19,11 +18,12 @@ _DIRECTORY_NAME = 0xA4
 
 
 def check_profile(certificate: Certificate) -> tuple[Finding, ...]:
-    """Extended key usage critical and time stamping alone; key usage for signatures alone; no CA; key length.
+    """Extended key usage critical and time stamping alone; key usage for signatures alone; no CA.
+
+    The length of the key is checked with the path, as for every certificate of it.
 
     Raises:
-        TokenRejected: eku, key_usage, tsa_is_ca, weak_key.
-        TokenUnsupported: unsupported_certificate.
+        TokenRejected: eku, key_usage, tsa_is_ca.
     """
     if certificate.purposes is None:
         raise TokenRejected("eku", f"the certificate {certificate.title} is not made for time stamping")
@@ -48,7 +48,6 @@ def check_profile(certificate: Certificate) -> tuple[Finding, ...]:
             expected="digitalSignature, contentCommitment or both",
             found=sorted(certificate.key_usage),
         )
-    check_key(certificate.key, certificate.title)
     if certificate.key_usage is None:
         return (Finding("key_usage_absent", "the signer's certificate does not limit the use of its key"),)
     return ()

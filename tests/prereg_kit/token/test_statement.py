@@ -163,6 +163,24 @@ def test_signers(mint, pki):
     assert mint.refused(mint.token(key=pki.new_key("ec"))) == "reject bad_signature"
 
 
+def test_the_signer_identifier_must_mean_the_certificate(mint, pki):
+    issuer, serial = mint.unit.cert.issuer.public_bytes(), mint.unit.cert.serial_number
+    stranger = pki.name("Somebody").public_bytes()
+    for sid in (
+        pki.seq(issuer, pki.integer(serial + 1)),
+        pki.seq(stranger, pki.integer(serial)),
+        pki.tlv(0x80, b"x" * 20),
+    ):
+        assert mint.refused(mint.token(sid=sid)) == "reject signer_missing"
+    mint.verify(mint.token(sid=pki.seq(issuer, pki.integer(serial))))
+
+
+def test_a_query_for_another_digest_of_the_same_document(mint, pki):
+    asked = pki.query(digest="sha512", nonce=None)
+    assert mint.refused(query=asked) == "reject imprint_alg_mismatch"
+    mint.verify(mint.token(content=pki.tstinfo(digest="sha512")), query=asked)
+
+
 def test_content_of_another_type(mint, pki):
     content = pki.tstinfo()
     info = pki.signer_info(mint.unit, content, content_type=pki.DATA_OID)
