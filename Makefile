@@ -57,7 +57,7 @@ bench: $(VENV)/.dev
 	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
 
 fuzz: $(VENV)/.dev
-	$(BIN)/python -m tests.fuzz.run
+	$(BIN)/python tests/fuzz/fuzz_token.py --seconds 600
 
 check-tsa: $(VENV)/.kit
 	$(BIN)/prereg trust check

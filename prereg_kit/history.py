@@ -13,8 +13,9 @@ from typing import Any
 
 from prereg_kit.errors import PlanError, Where
 from prereg_kit.plan.amendment import Amendment, Change
-from prereg_kit.plan.criterion import endpoints_of
+from prereg_kit.plan.criterion import endpoints_of, hypotheses_of
 from prereg_kit.plan.endpoint import Gap, Ratio
+from prereg_kit.plan.hypothesis import Hypothesis, Prediction
 from prereg_kit.plan.plan import Plan
 from prereg_kit.plan_file import plan_of, read_amendment, read_document
 from prereg_kit.yaml_file import Document, Tree
@@ -57,15 +58,35 @@ class EffectivePlan:
         return self.source.digest
 
     def rule_from(self, kind: str, name: str) -> str:
-        """`plan`, or the amendments that touched this hypothesis or prediction, or an endpoint that its rule names."""
-        owner = (self.plan.hypotheses if kind == "hypotheses" else self.plan.predictions)[name]
-        places = {f"{kind}/{name}"}
-        rules = self.plan.rules_of(name) if kind == "hypotheses" else tuple(owner.criteria.values())  # type: ignore[union-attr]
+        """`plan`, or the amendments that touched anything this verdict is computed from.
+
+        That is the hypothesis or prediction itself, the endpoints that its rule and its readings name, hypotheses it
+        refers to, its family, and what every verdict rests on: arms, resampling, registers, policies for runs.
+        """
+        places = {f"{kind}/{name}", "arms", "resampling", "registers", "runs/missing", "runs/exclusions"}
+        owner = self.plan.predictions[name] if kind == "predictions" else self.plan.hypotheses[name]
+        rules = tuple(owner.criteria.values()) if isinstance(owner, Prediction) else self.plan.rules_of(name)
+        if isinstance(owner, Hypothesis) and owner.family is not None:
+            places.add(f"families/{owner.family}")
         for rule in rules:
+            for other in hypotheses_of(rule):
+                places |= self._hypothesis_places(other)
             for endpoint in endpoints_of(rule):
+                places |= self._endpoint_places(endpoint)
+        for reading in owner.readings.values():
+            for endpoint in reading.replace.values():
                 places |= self._endpoint_places(endpoint)
         touched = [by for path, by in self.changed.items() if any(_overlap(path, place) for place in places)]
         return ", ".join(dict.fromkeys(touched)) or "plan"
+
+    def _hypothesis_places(self, name: str) -> set[str]:
+        places = {f"hypotheses/{name}"}
+        for rule in self.plan.rules_of(name):
+            for endpoint in endpoints_of(rule):
+                places |= self._endpoint_places(endpoint)
+            for other in hypotheses_of(rule):
+                places |= self._hypothesis_places(other)
+        return places
 
     def _endpoint_places(self, name: str) -> set[str]:
         endpoint = self.plan.endpoints[name]
@@ -158,10 +179,14 @@ def _apply(tree: Tree, change: Change, where: Where) -> None:
         here = _child(
             here, part, change.field, "/".join(above[: depth + 1]), where, create=change.op == "add"
         )
+    if not isinstance(here, dict | list):
+        raise PlanError(
+            f"{change.field} lies inside a single value", where=where, expected="a path into the plan"
+        )
     exists = (
         last in here
         if isinstance(here, dict)
-        else isinstance(here, list) and last.isdigit() and int(last) < len(here)
+        else isinstance(here, list) and _position(last) and int(last) < len(here)
     )
     if isinstance(here, list):
         key: Any = int(last) if exists else None
@@ -189,13 +214,17 @@ def _apply(tree: Tree, change: Change, where: Where) -> None:
         here[key] = _text(change.value)
 
 
+def _position(part: str) -> bool:
+    return part.isascii() and part.isdigit() and len(part) <= 9
+
+
 def _child(here: Any, part: str, field_name: str, so_far: str, where: Where, *, create: bool) -> Any:  # noqa: ANN401
     if isinstance(here, dict):
         if part not in here and create:
             here[part] = {}
         if part in here:
             return here[part]
-    elif isinstance(here, list) and part.isdigit() and int(part) < len(here):
+    elif isinstance(here, list) and _position(part) and int(part) < len(here):
         return here[int(part)]
     raise PlanError(
         f"{field_name}: {so_far} does not exist in the plan", where=where, expected="a path into the plan"

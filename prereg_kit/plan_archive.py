@@ -19,12 +19,16 @@ from prereg_kit.plan_file import declared_format, read_amendment
 
 @dataclass(frozen=True)
 class LoadedPlan:
-    """A plan in force and where it came from. `folder` is None for a plan that is not frozen."""
+    """A plan in force and where it came from. `folder` is None for a plan that is not frozen.
+
+    `unstamped` names the amendments in force for whose time nobody outside vouches.
+    """
 
     effective: EffectivePlan
     path: Path
     root: Path
     folder: Path | None = None
+    unstamped: tuple[str, ...] = ()
 
     @property
     def frozen(self) -> bool:
@@ -52,7 +56,7 @@ def find_root(near: Path) -> Path:
     """The repository that `near` lies in: its nearest ancestor with a frozen/ folder, else the current folder."""
     start = near.resolve()
     for folder in (start, *start.parents):
-        if (folder / "frozen").is_dir():
+        if folder.name != "frozen" and (folder / "frozen").is_dir():  # a plan may itself be called `frozen`
             return folder
     return Path()
 
@@ -95,14 +99,20 @@ def labels(loaded: LoadedPlan) -> tuple[str, ...]:
     """Banners that every output about this plan carries."""
     if loaded.folder is None:
         return ()
+    banners = []
     stamps = archive.read_record(loaded.folder).stamps
     if not stamps:
-        return ("NOT TIMESTAMPED: the frozen folder proves what the plan says, not when it was written",)
-    if all(stamp.demo for stamp in stamps):
-        return (
-            "DEMO TIMESTAMP, NO EVIDENTIAL VALUE: the plan was stamped by the embedded demonstration authority",
+        banners.append(
+            "NOT TIMESTAMPED: the frozen folder proves what the plan says, not when it was written"
         )
-    return ()
+    elif all(stamp.demo for stamp in stamps):
+        banners.append(
+            "DEMO TIMESTAMP, NO EVIDENTIAL VALUE: the plan was stamped by the embedded demonstration authority"
+        )
+    if loaded.unstamped:
+        names = ", ".join(loaded.unstamped)
+        banners.append(f"AMENDMENT {names} NOT TIMESTAMPED: it could have been written after the results")
+    return tuple(banners)
 
 
 def named_by(digests: set[str], root: Path) -> LoadedPlan:
@@ -161,27 +171,57 @@ def _frozen(document: archive.FrozenDocument, root: Path) -> LoadedPlan:
             found=declared_format(document.data),
         )
     source = Source(document.data, document.digest, str(document.document_path))
-    effective = replay(
-        source, [amendment for amendment in amendments(root) if _amends(amendment, document.id)]
+    plan_id = replay(source).plan.id  # from the plan's own bytes: the record beside it vouches for nothing
+    stamped = {found.digest: found.record for found in _amendment_folders(root)}
+    own = [each for each in amendments(root) if read_amendment(each.data, each.name).plan == plan_id]
+    bare = tuple(
+        read_amendment(each.data, each.name).id
+        for each in own
+        if not any(not stamp.demo for stamp in stamped[each.digest].stamps)
     )
-    return LoadedPlan(effective, document.document_path, root, document.folder)
+    return LoadedPlan(replay(source, own), document.document_path, root, document.folder, bare)
 
 
-def _amends(source: Source, plan_id: str) -> bool:
-    return read_amendment(source.data, source.name).plan == plan_id
+def _amendment_folders(root: Path) -> list[archive.FrozenDocument]:
+    """Every folder under amendments/, loaded.
+
+    Raises:
+        ArchiveError: a folder without a record, or a link in place of a folder: a rule could hide behind either.
+    """
+    home = root / "amendments"
+    for path in sorted(home.iterdir()) if home.is_dir() else ():
+        if path.is_symlink():
+            raise ArchiveError(
+                "a link among the amendments", where=Where(file=str(path)), expected="a folder with a freeze.json",
+                next_step="Put the amendment itself there, or remove the link.", code="link",
+            )  # fmt: skip
+    for folder in archive.find_unrecorded(root):
+        if folder.parent.name == "amendments":
+            raise ArchiveError(
+                "an amendment without its record", where=Where(file=str(folder)), expected="freeze.json beside it",
+                next_step="Restore the record; without it nobody can tell whether the amendment is in force.",
+                code="no-record",
+            )  # fmt: skip
+    folders = [folder for folder in archive.find_frozen(root) if folder.parent.name == "amendments"]
+    return [archive.load_frozen(folder) for folder in folders]
 
 
 def amendments(root: Path) -> list[Source]:
-    """Every frozen amendment under `root`/amendments, bytes checked.
+    """Every frozen amendment under `root`/amendments, bytes checked; whatever lies there must be one.
 
     Raises:
-        ArchiveError: an amendment whose bytes do not match its record: a rule could hide behind it.
+        ArchiveError: an amendment whose bytes do not match its record, or that has none.
+        PlanError: a document there that is no amendment.
     """
     found = []
-    for folder in archive.find_frozen(root):
-        if folder.parent.name != "amendments":
-            continue
-        document = archive.load_frozen(folder)
-        if declared_format(document.data) == AMENDMENT_FORMAT:
-            found.append(Source(document.data, document.digest, str(document.document_path)))
+    for document in _amendment_folders(root):
+        if declared_format(document.data) != AMENDMENT_FORMAT:
+            raise PlanError(
+                "a document among the amendments that is none",
+                where=Where(file=str(document.document_path), field="format"),
+                expected=AMENDMENT_FORMAT,
+                found=declared_format(document.data),
+                next_step="Move it to frozen/.",
+            )
+        found.append(Source(document.data, document.digest, str(document.document_path)))
     return found

@@ -2,29 +2,46 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from prereg_kit.errors import PlanError, Where
+from prereg_kit.errors import DocumentError, PlanError, Where
 from prereg_kit.plan.amendment import FORMAT as AMENDMENT_FORMAT
 from prereg_kit.plan.amendment import Amendment
 from prereg_kit.plan.plan import FORMAT as PLAN_FORMAT
 from prereg_kit.plan.plan import Plan
 from prereg_kit.yaml_file import Document, Path, Tree, dotted, read
 
+_NAME = re.compile(r"[a-z.]+/[0-9]+")
 Model = TypeVar("Model", bound=BaseModel)
 
 
 def declared_format(data: bytes) -> str | None:
-    """The value of a first key `format`, read from the text without parsing it; None if there is none."""
+    """The value of a first key `format`, or None if the file does not begin with one.
+
+    Read from the text where it stands on one line; parsed where it does not, so that no way of writing it hides it.
+    """
     for raw in data[:65536].decode("utf-8", errors="replace").lstrip("\ufeff").splitlines():
         line = raw.strip()
         if not line or line.startswith(("#", "---", "%")):
             continue
         key, _, value = line.lstrip("{ ").partition(":")
-        return value.split("#")[0].strip(" ,}\"'") if key.strip(" \"'") == "format" else None
+        if key.strip(" \"'") != "format":
+            return None
+        plain = value.split("#")[0].strip(" ,}\"'")
+        return plain if _NAME.fullmatch(plain) else _parsed_format(data)
     return None
+
+
+def _parsed_format(data: bytes) -> str | None:
+    try:
+        value = read(data, "").value
+    except DocumentError:
+        return None
+    found = value.get("format") if isinstance(value, dict) else None
+    return found if isinstance(found, str) else None
 
 
 def read_plan(data: bytes, source: str) -> Plan:

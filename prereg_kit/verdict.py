@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from prereg_kit.errors import DocumentError, Where
+from prereg_kit.errors import DecisionError, DocumentError, Where
 
 FORMAT: Final = "prereg.verdicts/1"
 
@@ -34,6 +34,7 @@ ReasonCode = Literal[
     "no-repeated-units",  # counts without rows: no task can be resampled
     "no-reported-figure",  # a retrospective plan names a figure that the register does not report
     "seed-variance-not-identifiable",  # one seed pair
+    "no-engine",  # values too fine, or too many, for exact sums
     "degenerate",  # nothing varies: the interval is a point
     "interval-reported",  # the interval was published, not recomputed
     "undefined",  # 0/0 or no variance
@@ -54,6 +55,22 @@ class Reason(_Value):
     message: str
 
 
+def as_float(number: Fraction) -> float:
+    """The nearest float.
+
+    Raises:
+        DecisionError: beyond what a float can hold.
+    """
+    try:
+        return float(number)
+    except OverflowError as error:
+        raise DecisionError(
+            "a number too large to be shown",
+            expected="at most 1.8e308",
+            found=f"about 1e{len(str(abs(number).__ceil__())) - 1}",
+        ) from error
+
+
 class Figure(_Value):
     """One number. `exact` is a fraction in lowest terms ("71/1920") where one exists."""
 
@@ -65,7 +82,7 @@ class Figure(_Value):
     def of(cls, number: Fraction | float, evidence: Evidence = "recomputed") -> Figure:
         """A figure from an exact fraction, or from a float that has no exact form."""
         if isinstance(number, Fraction):
-            return cls(value=float(number), exact=str(number), evidence=evidence)
+            return cls(value=as_float(number), exact=str(number), evidence=evidence)
         return cls(value=number, evidence=evidence)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Protocol
+from typing import Literal, Protocol
 
 from prereg_kit.decision.measured import Groups, Measured, Paired, Scalar, Steps, Units, Unknown
 from prereg_kit.plan.criterion import (
@@ -23,7 +23,7 @@ from prereg_kit.plan.criterion import (
     Op,
     RateCriterion,
 )
-from prereg_kit.verdict import Clause, Evidence, Figure, Interval, Outcome, Reason
+from prereg_kit.verdict import Clause, Evidence, Figure, Interval, Outcome, Reason, as_float
 from prereg_kit.words import criterion_words
 
 Bounds = tuple[tuple[Op, Fraction], ...]
@@ -39,6 +39,9 @@ class Court(Protocol):
         self, contrast: Paired, level: Fraction, method: str
     ) -> tuple[Interval, Fraction, Fraction] | Reason:
         """The interval with its exact ends, or the reason why there is none."""
+
+    def widened(self, level: Fraction) -> Fraction:
+        """The level that a nominal one becomes in a multiplicity family."""
 
     def outcome_of(self, hypothesis: str) -> tuple[Outcome, Evidence]:
         """The outcome of another hypothesis and the evidence behind it."""
@@ -74,7 +77,7 @@ def _bound_reasons(value: Fraction, bounds: Bounds) -> tuple[tuple[Reason, ...],
 
 
 def _short(value: Fraction) -> str:
-    return f"{float(value):.6g}"
+    return f"{as_float(value):.6g}"
 
 
 def _bounds(criterion: Criterion_) -> tuple[Fraction, ...]:
@@ -196,28 +199,36 @@ def _interval(criterion: IntervalEnd, measured: Measured, court: Court) -> Claus
         )  # fmt: skip
     interval, lower, upper = found
     evidence: Evidence = "reported" if interval.engine == "reported" else measured.evidence
-    reasons: tuple[Reason, ...] = ()
+    reasons: list[Reason] = []
+    unsure: list[Reason] = []
     distances = []
-    outcome: Outcome | None = None
     for end, op, bound in criterion.ends:
         value = lower if end == "lower" else upper
         unmet, distance = _bound_reasons(value, ((op, bound),))
-        reasons += tuple(Reason(code=r.code, message=f"{end} end: {r.message}") for r in unmet)
         distances.append(distance)
         spread = interval.mc_sd[0 if end == "lower" else 1] if interval.mc_sd else 0.0
-        if spread > 0 and abs(float(distance)) <= spread:
-            outcome = "inconclusive"
-            reasons += (
-                Reason(
-                    code="undecided-at-this-number-of-resamples",
-                    message=f"the {end} end lies {_short(abs(distance))} from its bound and its Monte Carlo standard "
-                    f"deviation is {spread:.3g}; more resamples, or engine: exact, would decide",
-                ),
-            )
+        if undecided(distance, spread):
+            unsure.append(_unsure(end, distance, spread))
+        else:
+            reasons += [Reason(code=r.code, message=f"{end} end: {r.message}") for r in unmet]
     return _clause(
-        criterion, measured.endpoint, reasons, evidence=evidence, estimate=measured.value, distance=min(distances),
-        interval=interval, per_unit=measured.per_seed, outcome=outcome,
+        criterion, measured.endpoint, tuple(reasons or unsure), evidence=evidence, estimate=measured.value,
+        distance=min(distances), interval=interval, per_unit=measured.per_seed,
+        outcome="inconclusive" if unsure and not reasons else None,
     )  # fmt: skip
+
+
+def undecided(distance: Fraction, spread: float) -> bool:
+    """Whether a bound lies within the Monte Carlo standard deviation of an interval end."""
+    return spread > 0 and abs(float(distance)) <= spread
+
+
+def _unsure(end: str, distance: Fraction, spread: float) -> Reason:
+    return Reason(
+        code="undecided-at-this-number-of-resamples",
+        message=f"the {end} end lies {_short(abs(distance))} from its bound and its Monte Carlo standard deviation is "
+        f"{spread:.3g}; more resamples, or engine: exact, would decide",
+    )
 
 
 def _rate(criterion: RateCriterion, measured: Measured, court: Court) -> Clause:
@@ -235,13 +246,16 @@ def _estimate(criterion: Estimate, measured: Measured, court: Court) -> Clause:
     reasons: list[Reason] = []
     distances: list[Fraction] = []
     missing: list[Reason] = []
+    unsure: list[Reason] = []
     for unit, value in values.items():
         name = f"{unit}: " if unit else ""
         if criterion.limits:
             unmet, distance = _bound_reasons(value, criterion.limits)
             distances.append(distance)
             reasons += [Reason(code=r.code, message=name + r.message) for r in unmet]
-    ends = (("lower", "above", criterion.lower_above), ("upper", "below", criterion.upper_below))
+    ends: tuple[tuple[Literal["lower", "upper"], Op, Fraction | None], ...] = (
+        ("lower", "above", criterion.lower_above), ("upper", "below", criterion.upper_below),
+    )  # fmt: skip
     for end, op, bound in ends:
         if bound is None:
             continue
@@ -249,33 +263,45 @@ def _estimate(criterion: Estimate, measured: Measured, court: Court) -> Clause:
         if isinstance(known, Reason):
             missing.append(known)
             continue
-        for unit, value in known.items():
-            unmet, distance = _bound_reasons(value, ((op, bound),))  # type: ignore[arg-type]
+        for unit, (value, spread) in known.items():
+            unmet, distance = _bound_reasons(value, ((op, bound),))
             distances.append(distance)
             name = f"{unit}: " if unit else ""
-            reasons += [Reason(code=r.code, message=f"{name}{end} bound: {r.message}") for r in unmet]
-    unknown = bool(missing) and not reasons
+            if undecided(distance, spread):
+                unsure.append(_unsure(end, distance, spread))
+            else:
+                reasons += [Reason(code=r.code, message=f"{name}{end} bound: {r.message}") for r in unmet]
+    outcome: Outcome | None = None
+    if not reasons and (missing or unsure):
+        outcome = "not_evaluable" if missing else "inconclusive"
     per_unit = measured.values if isinstance(measured, Units) else getattr(measured, "per_unit", {})
     return _clause(
-        criterion, measured.endpoint, tuple(reasons) or tuple(missing), evidence=measured.evidence,
-        estimate=measured.value, distance=min(distances) if distances else None, per_unit=per_unit,
-        outcome="not_evaluable" if unknown else None,
+        criterion, measured.endpoint, tuple(reasons) or tuple(missing) or tuple(unsure), evidence=measured.evidence,
+        estimate=measured.value, distance=min(distances) if distances else None, per_unit=per_unit, outcome=outcome,
     )  # fmt: skip
 
 
 def _ends(
-    measured: Measured, end: str, level: Fraction, values: dict[str, Fraction], court: Court
-) -> dict[str, Fraction] | Reason:
-    """The wanted end of the interval of each unit, or of the least favourable unit where only that is known."""
+    measured: Measured,
+    end: Literal["lower", "upper"],
+    level: Fraction,
+    values: dict[str, Fraction],
+    court: Court,
+) -> dict[str, tuple[Fraction, float]] | Reason:
+    """The wanted end and its Monte Carlo sd, of each unit or of the least favourable one if only that is known."""
     if isinstance(measured, Paired):
         found = court.interval(measured, level, "percentile")
-        return found if isinstance(found, Reason) else {"": found[1] if end == "lower" else found[2]}
+        if isinstance(found, Reason):
+            return found
+        spreads = found[0].mc_sd or (0.0, 0.0)
+        return {"": (found[1], spreads[0]) if end == "lower" else (found[2], spreads[1])}
+    level = court.widened(level)
     if isinstance(measured, Units):
         table = measured.lower if end == "lower" else measured.upper
         if ("", level) in table:
-            return {"the least favourable unit": table["", level]}
+            return {"the least favourable unit": (table["", level], 0.0)}
         if all((unit, level) in table for unit in values):
-            return {unit: table[unit, level] for unit in values}
+            return {unit: (table[unit, level], 0.0) for unit in values}
     name = getattr(measured, "endpoint", "")
     return Reason(
         code="no-reported-figure", message=f"no {end} bound at level {float(level):g} is known for {name}"

@@ -11,7 +11,7 @@ from prereg_kit import cells
 from prereg_kit.cells import CellTable
 from prereg_kit.decision.measured import Measured, Paired, Reach, Scalar, Steps
 from prereg_kit.decision.request import AlongAxis, Request, arms_of
-from prereg_kit.errors import DecisionError, RegisterError
+from prereg_kit.errors import RegisterError
 from prereg_kit.plan.endpoint import Contrast, Mean, Over, StepsToThreshold
 
 _LARGEST = 1 << 62
@@ -74,24 +74,23 @@ def contrast(request: Request, endpoint: Contrast) -> Measured:
 
     Raises:
         RegisterError: a defect of the rows.
-        DecisionError: differences that need more than 62 bits.
     """
     table, numbers, denominator = _collapsed(request, endpoint.over, endpoint.value, arms=True)
     difference = numbers[0] - numbers[1]
     shared = math.gcd(denominator, *(int(value) for value in np.unique(difference)))
     reduced = difference // shared
-    if reduced.dtype == object and int(np.abs(reduced).max(initial=0)) * reduced.size >= _LARGEST:
-        raise DecisionError(
-            f"the differences of {request.name} need more than 62 bits",
-            next_step="Round the values in the register.",
-        )
+    largest = max(abs(int(reduced.max(initial=0))), abs(int(reduced.min(initial=0))))
+    fits = (
+        largest * reduced.size < _LARGEST
+    )  # else sums are taken in Python integers, and no engine is offered
+    one_unit = request.effective.plan.resampling.clusters is None and endpoint.register_ != "counts"
     return Paired(
         request.name,
         endpoint.unit,
         table.seeds,
-        reduced.astype(np.int64),
+        reduced.astype(np.int64 if fits else object),
         denominator // shared,
-        table.has_tasks,
+        table.has_tasks or one_unit,
     )
 
 
@@ -124,7 +123,7 @@ def steps_to_threshold(request: Request, endpoint: StepsToThreshold) -> Measured
     numerators, denominator = table.numerators()
     try:
         steps = [Fraction(point) for point in table.axis]
-    except ValueError as error:
+    except (ValueError, ZeroDivisionError) as error:
         raise RegisterError(
             f"{request.name} needs an axis of numbers",
             expected=f"numbers in {endpoint.axis}",

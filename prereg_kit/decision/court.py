@@ -60,11 +60,11 @@ class Court:
 
     def without_seed(self, seed: str) -> Court:
         """The court in which one seed pair was never run."""
-        return self._derived(_without=seed)
+        return self._derived(_without=seed, _verdicts={})
 
     def completed(self, difference: int) -> Court:
         """The court in which every missing planned seed pair was run and differs by -1 or 1 in every task."""
-        return self._derived(_completed=difference)
+        return self._derived(_completed=difference, _verdicts={})
 
     def missing_seeds(self, endpoint: str, found: Paired) -> tuple[str, ...]:
         """The planned seed pairs of a contrast of proportions that are not in the register."""
@@ -92,9 +92,16 @@ class Court:
         return other
 
     def measured(self, endpoint: str) -> Measured:
-        """The endpoint under this reading, measured once; Unknown with the reason if it cannot be."""
-        name = self._replace.get(endpoint, endpoint)
-        key = (name, tuple(self._each.items()))
+        """The endpoint, measured once; Unknown with the reason if it cannot be.
+
+        A reading exchanges the endpoints that a rule names where the rule is read, and those inside a gap or ratio
+        here, so that each is exchanged once.
+        """
+        name = endpoint
+        each = tuple(self._each.items())
+        key: tuple[object, ...] = (name, each)
+        if isinstance(self.plan.endpoints[name], Gap | Ratio):
+            key = (name, each, tuple(self._replace.items()), self._without, self._completed)
         if key not in self._measured:
             self._measured[key] = self._measure(name)
         found = self._measured[key]
@@ -125,7 +132,7 @@ class Court:
         return result
 
     def _combined(self, name: str, first: str, second: str, unit: str, *, divide: bool) -> Measured:
-        parts = [self.measured(first), self.measured(second)]
+        parts = [self.measured(self._replace.get(name, name)) for name in (first, second)]
         for part in parts:
             if isinstance(part, Unknown):
                 return Unknown(name, part.outcome, part.reasons)
@@ -144,6 +151,10 @@ class Court:
             {first: one, second: other},
         )  # fmt: skip
 
+    def widened(self, level: Fraction) -> Fraction:
+        """The level that a member of a multiplicity family must use for a nominal one (Bonferroni)."""
+        return 1 - (1 - level) / self._level_divisor
+
     def interval(
         self, contrast: Paired, level: Fraction, method: str
     ) -> tuple[Interval, Fraction, Fraction] | Reason:
@@ -152,8 +163,8 @@ class Court:
         Raises:
             DecisionError: a method that is refused by name.
         """
-        level = 1 - (1 - level) / self._level_divisor
-        key = (contrast.endpoint, contrast.seeds, tuple(self._each.items()), level, method)
+        level = self.widened(level)
+        key = (contrast.endpoint, contrast.seeds, tuple(self._each.items()), level, method, self._completed)
         if key not in self._intervals:
             found: tuple[Interval, Fraction, Fraction] | Reason
             if contrast.has_tasks:
@@ -172,17 +183,17 @@ class Court:
 
     def t_interval(self, contrast: Paired, level: Fraction) -> Interval | None:
         """The variance-component t interval, shown beside; None where it is not defined."""
-        level = 1 - (1 - level) / self._level_divisor
+        level = self.widened(level)
         return intervals.variance_component(contrast, level) if contrast.has_tasks else None
 
     def outcome_of(self, hypothesis: str) -> tuple[Outcome, Evidence]:
         """The outcome of a hypothesis; one with `for_each` passes when all its verdicts pass."""
         found = [self.verdict(name) for name in self.names_of(hypothesis)]
         outcomes = [verdict.outcome for verdict in found]
-        evidence: Evidence = "reported" if any(v.evidence == "reported" for v in found) else "recomputed"
-        if "fail" in outcomes:
-            return "fail", evidence
-        return next((outcome for outcome in outcomes if outcome != "pass"), "pass"), evidence
+        unmet: list[Outcome] = [outcome for outcome in outcomes if outcome != "pass"]
+        outcome: Outcome = "fail" if "fail" in outcomes else unmet[0] if unmet else "pass"
+        deciding = [verdict for verdict in found if verdict.outcome == outcome]
+        return outcome, "reported" if any(v.evidence == "reported" for v in deciding) else "recomputed"
 
     def names_of(self, hypothesis: str) -> tuple[str, ...]:
         """`H1`, or `H1[A]`, `H1[B]` for a hypothesis with `for_each`."""
@@ -191,8 +202,6 @@ class Court:
 
     def verdict(self, name: str) -> Verdict:
         """The verdict on `H1` or `H1[A]`, decided once per court family."""
-        if self._without is not None or self._completed is not None:
-            return self._decide(name)
         if name not in self._verdicts:
             self._verdicts[name] = self._decide(name)
         return self._verdicts[name]
@@ -208,11 +217,11 @@ class Court:
         """A verdict's hypothesis and the court that decides it: `for_each` and family level applied."""
         base, _, value = name.removesuffix("]").partition("[")
         hypothesis: Hypothesis = self.plan.hypotheses[base]
-        court = self._derived(_replace={}, _each={})
+        court = self._derived(_replace={}, _each={}, _level_divisor=1)
         if hypothesis.for_each is not None:
             court = court.each(hypothesis.for_each.column, value)
         if hypothesis.family is not None:
-            court = court.at_family_level(len(self.plan.families[hypothesis.family].members))
+            court = court.at_family_level(self.plan.family_size(hypothesis.family))
         return base, court
 
     def refers(self, name: str) -> tuple[str, ...]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
+from typing import TypeVar
 
 from prereg_kit import cells
 from prereg_kit.cells import Source
 from prereg_kit.decision.measured import Measured, Scalar, Units
 from prereg_kit.decision.request import Request
-from prereg_kit.errors import RegisterError
+from prereg_kit.errors import RegisterError, Where
 from prereg_kit.plan.endpoint import Mean, Rate, Series
-from prereg_kit.plan.fields import decimal_text
+from prereg_kit.plan.fields import decimal_text, exact
 from prereg_kit.verdict import Evidence, Interval, Reason
+
+Key = TypeVar("Key", bound=Hashable)
 
 
 def _rows(request: Request, value: str, columns: tuple[str, ...]) -> tuple[cells.ValueRow, ...]:
@@ -61,7 +64,8 @@ def _along(
 
 
 def _natural(item: tuple[str, Fraction]) -> tuple[int, int, str]:
-    return (0, int(item[0]), "") if item[0].lstrip("-").isdigit() else (1, 0, item[0])
+    number = item[0].removeprefix("-")
+    return (0, int(item[0]), "") if number.isascii() and number.isdigit() else (1, 0, item[0])
 
 
 def reported(request: Request) -> Measured:
@@ -82,19 +86,63 @@ def reported(request: Request) -> Measured:
     estimates = [row for row in rows if row.key["statistic"] == "estimate"]
     if isinstance(endpoint, Series):
         return _along(request, endpoint, estimates, "reported")
-    values = {row.key.get("run_id") or "reported": row.value for row in estimates}
+    values = _once(estimates, lambda row: row.key.get("run_id") or "reported")
     if not values:
         return request.unknown(
             "not_evaluable", "no-reported-figure", f"no estimate is reported for {request.name}"
         )
-    ends: dict[str, dict[tuple[str, Fraction], Fraction]] = {"lower": {}, "upper": {}}
-    for row in rows:
-        statistic, level = row.key["statistic"], row.key.get("level")
-        if statistic in ends and level is not None:
-            ends[statistic][row.key.get("run_id") or "", Fraction(level)] = row.value
-    if len(values) == 1 and "reported" in values and isinstance(endpoint, Rate | Mean):
-        return Scalar(request.name, endpoint.unit, values["reported"], "reported")
+    if isinstance(endpoint, Rate | Mean):
+        if len(values) > 1:
+            raise _mixed(f"{request.name} is one number, and {len(values)} are reported", dict(values))
+        return Scalar(request.name, endpoint.unit, next(iter(values.values())), "reported")
+    ends = {
+        end: _once(
+            [row for row in rows if row.key["statistic"] == end],
+            lambda row: (row.key.get("run_id") or "", level_of(row)),
+        )
+        for end in ("lower", "upper")
+    }
     return Units(request.name, endpoint.unit, values, ends["lower"], ends["upper"], "reported")
+
+
+def _once(rows: Sequence[cells.ValueRow], key: Callable[[cells.ValueRow], Key]) -> dict[Key, Fraction]:
+    """One figure per key.
+
+    Raises:
+        RegisterError: two figures for one key; the first wins nothing.
+    """
+    found: dict[Key, Fraction] = {}
+    for row in rows:
+        if key(row) in found:
+            raise _mixed("two figures are reported for one thing", dict(row.key))
+        found[key(row)] = row.value
+    return found
+
+
+def _mixed(problem: str, found: object) -> RegisterError:
+    return RegisterError(
+        problem, expected="one figure for each run, statistic and level", found=found,
+        next_step="Narrow the endpoint's `where` until one is left.", code="mixed",
+    )  # fmt: skip
+
+
+def level_of(row: cells.ValueRow) -> Fraction:
+    """The level of a reported interval end.
+
+    Raises:
+        RegisterError: no level, or one that is no number in (0, 1).
+    """
+    text = row.key.get("level")
+    try:
+        level = exact(text)
+    except ValueError:
+        level = Fraction(0)
+    if not 0 < level < 1:
+        raise RegisterError(
+            "an interval end without a level", where=Where(file=row.file, field="level", key=f"row {row.row}"),
+            expected="a decimal such as 0.95", found=text, code="bad-level",
+        )  # fmt: skip
+    return level
 
 
 def reported_interval(
@@ -110,11 +158,8 @@ def reported_interval(
         if error.code not in ("absent-value", "no-rows-selected", "absent-kind"):
             raise
         rows = ()
-    ends = {
-        row.key["statistic"]: row.value
-        for row in rows
-        if row.key.get("level") is not None and Fraction(row.key["level"] or "0") == level
-    }
+    sides = [row for row in rows if row.key["statistic"] in ("lower", "upper")]
+    ends = _once([row for row in sides if level_of(row) == level], lambda row: str(row.key["statistic"]))
     if "lower" not in ends or "upper" not in ends:
         return Reason(
             code="no-reported-figure",

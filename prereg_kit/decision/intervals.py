@@ -9,27 +9,32 @@ from prereg_kit.decision.measured import Paired
 from prereg_kit.errors import DecisionError
 from prereg_kit.plan.plan import Resampling
 from prereg_kit.random_stream import StreamKey
-from prereg_kit.verdict import Interval
+from prereg_kit.verdict import Interval, Reason
 
 
 def computed(
     contrast: Paired, level: Fraction, method: str, how: Resampling, plan_digest: str
-) -> tuple[Interval, Fraction, Fraction]:
-    """The registered interval and its exact ends.
+) -> tuple[Interval, Fraction, Fraction] | Reason:
+    """The registered interval and its exact ends, or why no engine can give it.
 
     Raises:
         DecisionError: a method that is refused by name.
     """
-    found = engines.two_sided(
-        contrast.cells,
-        contrast.denominator,
-        level,
-        how.engine,
-        scheme="crossed" if how.clusters is not None else "seeds_only",
-        resamples=how.resamples,
-        key=StreamKey(seed=how.seed, plan=plan_digest),
-        method=method,
-    )
+    try:
+        found = engines.two_sided(
+            contrast.cells,
+            contrast.denominator,
+            level,
+            how.engine,
+            scheme="crossed" if how.clusters is not None else "seeds_only",
+            resamples=how.resamples,
+            key=StreamKey(seed=how.seed, plan=plan_digest),
+            method=method,
+        )
+    except DecisionError as error:
+        if error.code == "interval-method":
+            raise
+        return Reason(code="no-engine", message=f"no interval of {contrast.endpoint}: {error}")
     shown = Interval(
         level=float(level),
         lower=float(found.lower),

@@ -82,23 +82,23 @@ def ledger(matrix: RunMatrix, runs: Sequence[RunRow]) -> tuple[LedgerRow, ...]:
     for cell in planned:
         here = sorted(found.pop(cell, []), key=lambda run: not run.counted)
         if not any(run.counted for run in here):
-            rows.append(_absent(cell, some_ran=(cell[0], cell[1]) in ran))
+            rows.append(_absent(cell, some_ran=(cell[0], cell[1]) in ran, found=bool(here)))
         rows += [_row(run, planned=True, texts=texts) for run in here]
     for extra in found.values():
         rows += [_row(run, planned=not planned, texts=texts) for run in extra]
     return tuple(rows)
 
 
-def _absent(cell: Cell, *, some_ran: bool) -> LedgerRow:
+def _absent(cell: Cell, *, some_ran: bool, found: bool) -> LedgerRow:
     condition, arm, seed = cell
     return LedgerRow(
         run_id=f"{condition}/{arm}/{seed}" if condition else f"{arm}/{seed}",
-        status="missing" if some_ran else "not_run",
+        status="missing" if some_ran or found else "not_run",
         planned=True,
         condition=condition or None,
         arm=arm,
         seed=seed,
-        reason="planned, and not in the register",
+        reason="planned; its only run is left out" if found else "planned, and not in the register",
     )
 
 

@@ -50,6 +50,8 @@ def measure(request: Request) -> Measured:
             case StepsToThreshold():
                 return contrasts.steps_to_threshold(request, endpoint)
     except RegisterError as error:
+        if error.code == "absent-kind":
+            return request.unknown("not_evaluable", "rows-missing", error.problem)
         planned = _planned_but_absent(request, error)
         if planned is not None:
             return planned
@@ -113,13 +115,12 @@ def _rate(request: Request, endpoint: Rate) -> Measured:
 
 
 def _levels(request: Request) -> tuple[Fraction, ...]:
-    named = [
-        part.level
-        for _, rule in request.effective.plan.criteria()
-        for part in walk(rule)
-        if isinstance(part, Estimate)
-    ]
-    return tuple(dict.fromkeys([*named, request.effective.plan.resampling.level]))
+    """Every level that some rule may ask for: as written, and as widened by each family of the plan."""
+    plan = request.effective.plan
+    named = [part.level for _, rule in plan.criteria() for part in walk(rule) if isinstance(part, Estimate)]
+    sizes = (1, *(plan.family_size(family) for family in plan.families))
+    wanted = [1 - (1 - level) / size for level in (*named, plan.resampling.level) for size in sizes]
+    return tuple(dict.fromkeys(wanted))
 
 
 def _luck(request: Request, endpoint: LuckShare) -> Measured:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +16,15 @@ from prereg_kit.verdict import Evidence, Outcome, Reason
 class Paired:
     """A contrast: `cells` is int64 [seed pair, task]; the true difference of a cell is cells / denominator.
 
+    Cells too large for sums in int64 are Python integers (dtype object), which no engine resamples.
+
     `has_tasks` is False for counts without rows, where nothing but the seeds could be resampled.
     """
 
     endpoint: str
     unit: str
     seeds: tuple[str, ...]
-    cells: NDArray[np.int64]
+    cells: NDArray[Any]
     denominator: int
     has_tasks: bool = True
     evidence: Evidence = "recomputed"

@@ -49,7 +49,7 @@ class Request:
         where = dict(self.endpoint.where)
         if self.endpoint.register_ == "reported":
             where.setdefault("endpoint", (self.name,))
-        return where | {column: (value,) for column, value in self.each.items() if column not in where}
+        return where | {column: (value,) for column, value in self.each.items()}
 
     @property
     def key(self) -> tuple[str, ...] | None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_serializer, model_validator
 
-from prereg_kit.plan.fields import Column, Exact, Name, PercentileMethod, Value, decimal_text
+from prereg_kit.plan.fields import Column, Exact, Level, Listed, Name, PercentileMethod, Value, decimal_text
 
 Op = Literal["above", "at_least", "below", "at_most"]
 _SPELLINGS = {"not_below": "at_least", "not_above": "at_most"}
@@ -61,6 +61,18 @@ class Bounded(Criterion_):
                     value = {**{k: v for k, v in value.items() if k != other}, name: value[other]}
         return value
 
+    @model_validator(mode="after")
+    def _one_range(self) -> Bounded:
+        if self.above is not None and self.at_least is not None:
+            raise ValueError("above or at_least, not both")
+        if self.below is not None and self.at_most is not None:
+            raise ValueError("below or at_most, not both")
+        lows = [b for b in (self.above, self.at_least) if b is not None]
+        highs = [b for b in (self.below, self.at_most) if b is not None]
+        if lows and highs and lows[0] > highs[0]:
+            raise ValueError("a range whose lower bound is not above its upper bound")
+        return self
+
     @property
     def bounds(self) -> tuple[tuple[Op, Fraction], ...]:
         """The bounds given, in the order above, at_least, below, at_most."""
@@ -78,14 +90,6 @@ class _NeedsBound(Bounded):
     def _has_bound(self) -> _NeedsBound:
         if not self.bounds:
             raise ValueError("one of above, at_least, below, at_most")
-        if self.above is not None and self.at_least is not None:
-            raise ValueError("above or at_least, not both")
-        if self.below is not None and self.at_most is not None:
-            raise ValueError("below or at_most, not both")
-        lows = [b for b in (self.above, self.at_least) if b is not None]
-        highs = [b for b in (self.below, self.at_most) if b is not None]
-        if lows and highs and lows[0] > highs[0]:
-            raise ValueError("a range whose lower bound is not above its upper bound")
         return self
 
 
@@ -111,7 +115,7 @@ class IntervalEnd(Criterion_):
 
     criterion: Literal["interval"] = "interval"
     endpoint: Name
-    two_sided_level: Exact = Fraction(19, 20)
+    two_sided_level: Level = Fraction(19, 20)
     method: PercentileMethod = "percentile"
     lower_above: Exact | None = None
     lower_at_least: Exact | None = None
@@ -122,8 +126,6 @@ class IntervalEnd(Criterion_):
 
     @model_validator(mode="after")
     def _has_end(self) -> IntervalEnd:
-        if not 0 < self.two_sided_level < 1:
-            raise ValueError("two_sided_level between 0 and 1, such as 0.90")
         if not self.ends:
             raise ValueError(
                 "lower_above, lower_at_least, lower_below, upper_below, upper_at_most or upper_above"
@@ -187,7 +189,7 @@ class Estimate(_Near):
     endpoint: Name
     lower_above: Exact | None = None
     upper_below: Exact | None = None
-    level: Exact = Fraction(19, 20)
+    level: Level = Fraction(19, 20)
 
     @model_validator(mode="after")
     def _has_limit(self) -> Estimate:
@@ -202,7 +204,7 @@ class AtEvery(_NeedsBound):
     criterion: Literal["at_every"] = "at_every"
     endpoint: Name
     over: Column | None = None
-    points: tuple[str, ...] | None = None
+    points: Listed | None = None
 
 
 class AtMajority(_NeedsBound):
@@ -211,7 +213,7 @@ class AtMajority(_NeedsBound):
     criterion: Literal["at_majority"] = "at_majority"
     endpoint: Name
     over: Column | None = None
-    points: tuple[str, ...] | None = None
+    points: Listed | None = None
 
 
 class Invariant(Criterion_):

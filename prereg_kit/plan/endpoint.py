@@ -16,9 +16,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from prereg_kit.plan.fields import Column, Exact, Name, Text, Texts, Value
+from prereg_kit.plan.fields import Column, Exact, Listed, Name, Text, Texts, Value
 
-Where = dict[Column, Texts]
+Where = dict[Column, Listed]
 
 
 class Arms(Value):

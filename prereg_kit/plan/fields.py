@@ -7,10 +7,11 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, StringConstraints
 
-_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
-_RATIO = re.compile(r"([+-]?\d+)/(\d+)")
+_DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+_RATIO = re.compile(r"([+-]?[0-9]+)/([0-9]+)")
+_MOST_CHARACTERS, _LARGEST = 64, 10**30
 
 
 class Value(BaseModel):
@@ -28,16 +29,22 @@ def exact(value: object) -> Fraction:
     if isinstance(value, bool):
         raise ValueError("a number, not true or false")
     if isinstance(value, Fraction | int):
-        return Fraction(value)
+        return _bounded(Fraction(value))
     if isinstance(value, float | Decimal):
         value = repr(value) if isinstance(value, float) else str(value)
     if isinstance(value, str):
         text = value.strip()
-        if _DECIMAL.fullmatch(text):
-            return Fraction(text)
-        if (ratio := _RATIO.fullmatch(text)) and int(ratio[2]):
-            return Fraction(int(ratio[1]), int(ratio[2]))
+        if len(text) <= _MOST_CHARACTERS and _DECIMAL.fullmatch(text):
+            return _bounded(Fraction(text))
+        if len(text) <= _MOST_CHARACTERS and (ratio := _RATIO.fullmatch(text)) and int(ratio[2]):
+            return _bounded(Fraction(int(ratio[1]), int(ratio[2])))
     raise ValueError("a finite decimal such as 0.03 or a ratio such as 1/3")
+
+
+def _bounded(number: Fraction) -> Fraction:
+    if abs(number) > _LARGEST or number.denominator > _LARGEST**2:
+        raise ValueError("a number between -1e30 and 1e30 with at most sixty decimals")
+    return number
 
 
 def decimal_text(number: Fraction) -> str:
@@ -61,7 +68,7 @@ def _whole(value: object) -> int:
         raise ValueError("a whole number, not true or false")
     if isinstance(value, int):
         return value
-    if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,18}", value.strip()):
+    if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]{1,18}", value.strip()):
         return int(value)
     raise ValueError("a whole number of at most 18 digits")
 
@@ -111,6 +118,17 @@ Column = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]{1,128}$")]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Moment = Annotated[
     str,
-    StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z)?$"),
+    StringConstraints(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?Z)?$"),
 ]
 PercentileMethod = Annotated[str, BeforeValidator(_percentile)]
+
+
+def _level(value: object) -> Fraction:
+    number = exact(value)
+    if not Fraction(1, 1000) <= number <= Fraction(999_999, 1_000_000):
+        raise ValueError("a level between 0.001 and 0.999999, such as 0.95")
+    return number
+
+
+Level = Annotated[Fraction, BeforeValidator(_level), PlainSerializer(decimal_text, return_type=str)]
+Listed = Annotated[Texts, Field(min_length=1)]

@@ -7,14 +7,14 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from prereg_kit.plan.criterion import Criterion
-from prereg_kit.plan.fields import Column, Exact, Name, Text, Texts, Value
+from prereg_kit.plan.fields import Column, Exact, Listed, Name, Text, Value
 
 
 class ForEach(Value):
     """The same rule once per value of a column: verdicts are called `H1b[A]`, `H1b[B]`."""
 
     column: Column
-    values: Annotated[Texts, Field(min_length=1)]
+    values: Listed
 
 
 class Reading(Value):
@@ -102,4 +102,3 @@ class Family(Value):
 
     correction: Annotated[str, Field(pattern="^bonferroni$")] = "bonferroni"
     members: Annotated[tuple[Name, ...], Field(min_length=1)]
-    level: Exact | None = None

@@ -11,7 +11,15 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from prereg_kit.plan.criterion import AtEvery, AtMajority, Criterion_, endpoints_of, hypotheses_of, walk
+from prereg_kit.plan.criterion import (
+    AtEvery,
+    AtMajority,
+    Criterion_,
+    endpoints_of,
+    hypotheses_of,
+    replaced,
+    walk,
+)
 from prereg_kit.plan.endpoint import (
     Arms,
     Contrast,
@@ -30,6 +38,8 @@ from prereg_kit.plan.fields import (
     Column,
     Exact,
     Flag,
+    Level,
+    Listed,
     Moment,
     Name,
     PercentileMethod,
@@ -43,6 +53,9 @@ from prereg_kit.plan.hypothesis import Family, Gate, Hypothesis, Prediction
 
 FORMAT = "prereg.plan/1"
 Place = tuple[str, ...]
+MAX_RUNS = 100_000
+MAX_CHAIN = 32
+"""How many hypotheses, or combined endpoints, may stand on top of each other."""
 
 
 class Resampling(Value):
@@ -58,12 +71,10 @@ class Resampling(Value):
     resamples: Whole = 10_000
     seed: Whole = 0
     interval: PercentileMethod = "percentile"
-    level: Exact = Fraction(19, 20)
+    level: Level = Fraction(19, 20)
 
     @model_validator(mode="after")
     def _ranges(self) -> Resampling:
-        if not 0 < self.level < 1:
-            raise ValueError("level between 0 and 1")
         if not 100 <= self.resamples <= 10_000_000:
             raise ValueError("resamples between 100 and 10,000,000")
         if self.seed < 0:
@@ -74,9 +85,9 @@ class Resampling(Value):
 class PlannedRuns(Value):
     """A block of the run matrix: the product of the lists."""
 
-    condition: Texts = ("",)
-    arm: Texts
-    seed: Texts
+    condition: Listed = ("",)
+    arm: Listed
+    seed: Listed
     note: Text = ""
 
 
@@ -98,6 +109,13 @@ class RunMatrix(Value):
     exclusions: tuple[Exclusion, ...] = ()
     missing: Literal["refuse", "exclude_pair"] = "refuse"
     repeated: Literal["refuse"] = "refuse"
+
+    @model_validator(mode="after")
+    def _of_a_readable_size(self) -> RunMatrix:
+        count = sum(len(block.condition) * len(block.arm) * len(block.seed) for block in self.planned)
+        if count > MAX_RUNS:
+            raise ValueError(f"at most {MAX_RUNS} planned runs, not {count}")
+        return self
 
     def cells(self) -> tuple[tuple[str, str, str], ...]:
         """Every planned (condition, arm, seed), in the order of the plan."""
@@ -230,6 +248,7 @@ class Plan(Value):
         for kind, owners in (("hypotheses", self.hypotheses), ("predictions", self.predictions)):
             for name, owner in owners.items():
                 for reading, body in owner.readings.items():
+                    self._reading_fits((kind, name), body.replace)
                     for old, new in body.replace.items():
                         for endpoint_name in (old, new):
                             self._known(
@@ -244,11 +263,76 @@ class Plan(Value):
         for name, family in self.families.items():
             for member in family.members:
                 self._known(member, self.hypotheses, "hypothesis", ("families", name))
+        self._families_agree()
+        self._each_is_admitted()
+        self._axes_are_apart()
+        self._no_circle()
+        return self
+
+    def _reading_fits(self, owner: Place, replace: Mapping[str, str]) -> None:
+        for path, rule in self.criteria():
+            if path[:2] == owner and all(new in self.endpoints for new in replace.values()):
+                for part in walk(replaced(rule, replace)):
+                    self._fits(part, (*owner, "readings"))
+
+    def _families_agree(self) -> None:
+        """A hypothesis and its family name each other, once."""
         for name, hypothesis in self.hypotheses.items():
             if hypothesis.family is not None:
                 self._known(hypothesis.family, self.families, "family", ("hypotheses", name))
-        self._no_circle()
-        return self
+                if name not in self.families[hypothesis.family].members:
+                    raise misfit(
+                        ("hypotheses", name, "family"),
+                        f"is not among the members of the family {hypothesis.family!r}",
+                    )
+        for name, family in self.families.items():
+            if len(set(family.members)) < len(family.members):
+                raise misfit(("families", name, "members"), "names a member twice")
+            for member in family.members:
+                if self.hypotheses[member].family != name:
+                    raise misfit(
+                        ("families", name, "members"), f"names {member!r}, whose own `family` is not {name!r}"
+                    )
+
+    def family_size(self, family: str) -> int:
+        """How many verdicts a family holds: members with `for_each` count once per value, unrun ones count too."""
+        return sum(
+            1 if (each := self.hypotheses[member].for_each) is None else len(each.values)
+            for member in self.families[family].members
+        )
+
+    def _each_is_admitted(self) -> None:
+        """Where an endpoint's `where` names the column of `for_each`, it admits every value of it."""
+        for name, hypothesis in self.hypotheses.items():
+            if hypothesis.for_each is None:
+                continue
+            column, values = hypothesis.for_each.column, hypothesis.for_each.values
+            for endpoint_name in dict.fromkeys(e for rule in self.rules_of(name) for e in endpoints_of(rule)):
+                endpoint = self.endpoints[endpoint_name]
+                listed = endpoint.where.get(column) if isinstance(endpoint, Selection) else None
+                if listed is not None and not set(values) <= set(listed):
+                    raise misfit(
+                        ("hypotheses", name, "for_each"),
+                        f"runs over {column}, but {endpoint_name!r} admits only {', '.join(listed)}",
+                    )
+
+    def _axes_are_apart(self) -> None:
+        """Arms, pairs, clusters and an endpoint's axis are four different columns."""
+        named = {"arms.column": self.arms.column, "resampling.pairs": self.resampling.pairs}
+        if self.resampling.clusters is not None:
+            named["resampling.clusters"] = self.resampling.clusters
+        if len(set(named.values())) < len(named):
+            raise misfit(("resampling",), f"uses one column for two things: {named}")
+        for name, endpoint in self.endpoints.items():
+            over = getattr(endpoint, "over", None)
+            if isinstance(endpoint, Contrast | Mean) and over is not None and over.column in named.values():
+                raise misfit(
+                    ("endpoints", name, "over"), f"runs over {over.column}, which is an arm, pair or cluster"
+                )
+            if isinstance(endpoint, Contrast | Distinct | StepsToThreshold) and endpoint.register_ == "reported":
+                    raise misfit(
+                        ("endpoints", name), f"a {endpoint.kind} cannot be read from published figures alone"
+                    )
 
     @staticmethod
     def _known(name: str, among: Mapping[str, object], what: str, place: Place) -> None:
@@ -286,15 +370,20 @@ class Plan(Value):
             f"endpoint {name}": tuple(f"endpoint {o}" for o in _combined(e))
             for name, e in self.endpoints.items()
         }
-        done: set[str] = set()
+        depth: dict[str, int] = {}
 
-        def visit(name: str, trail: tuple[str, ...]) -> None:
+        def visit(name: str, trail: tuple[str, ...]) -> int:
             if name in trail:
                 raise misfit(("hypotheses",), f"{' -> '.join((*trail, name))} goes in a circle")
-            if name not in done:
-                for other in below[name]:
-                    visit(other, (*trail, name))
-                done.add(name)
+            if len(trail) > MAX_CHAIN:
+                raise misfit(("hypotheses",), f"{trail[0]} refers through more than {MAX_CHAIN} others")
+            if name not in depth:
+                depth[name] = 1 + max((visit(other, (*trail, name)) for other in below[name]), default=0)
+            if len(trail) + depth[name] > MAX_CHAIN:
+                raise misfit(
+                    ("hypotheses",), f"{(*trail, name)[0]} refers through more than {MAX_CHAIN} others"
+                )
+            return depth[name]
 
         for name in below:
             visit(name, ())

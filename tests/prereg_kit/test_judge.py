@@ -47,6 +47,9 @@ class Court:
         )  # fmt: skip
         return shown, lower, upper
 
+    def widened(self, level: F) -> F:
+        return level
+
     def outcome_of(self, hypothesis: str) -> tuple[str, str]:
         return self.outcomes[hypothesis], "recomputed"
 
