@@ -8,6 +8,7 @@ Reported, with the bytes kept: a byte-order mark, CRLF line ends, text that is n
 
 from __future__ import annotations
 
+import functools
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -85,8 +86,12 @@ def decode(data: bytes, source: str) -> tuple[str, tuple[str, ...]]:
     return text, tuple(notices)
 
 
+@functools.lru_cache(maxsize=8)
 def read(data: bytes, source: str) -> Document:
     """Parse one YAML document into text leaves with line numbers.
+
+    The last few documents are remembered: a plan is read once for its id and once to be replayed. Nobody may change
+    the value; `history` works on a copy.
 
     Args:
         data: the file's bytes.
@@ -207,20 +212,29 @@ class _Builder:
         self._budget = MAX_NODES
 
     def build(self, node: _Node, path: Path) -> Tree:
-        self._budget -= 1
-        if self._budget < 0:
-            raise DocumentError(
-                "aliases expand to too many values",
-                where=Where(file=self._source, line=node.line),
-                expected=f"at most {MAX_NODES} values",
-                next_step="Write the repeated part out, or drop the alias.",
-            )
+        self._spend(node, len(path))
         self._lines.setdefault(path, node.line)
         if node.kind == "scalar":
             return node.text
         if node.kind == "sequence":
             return [self.build(item, (*path, index)) for index, item in enumerate(node.items)]
         return self._mapping(node, path)
+
+    def _spend(self, node: _Node, depth: int) -> None:
+        """Count one value that an alias or a merge key may have repeated.
+
+        Raises:
+            DocumentError: more values, or deeper ones, than a plan can have.
+        """
+        self._budget -= 1
+        if self._budget < 0 or depth > MAX_DEPTH:
+            many = self._budget < 0
+            raise DocumentError(
+                "aliases expand to too many values" if many else "aliases nest too deeply",
+                where=Where(file=self._source, line=node.line),
+                expected=f"at most {MAX_NODES} values" if many else f"at most {MAX_DEPTH} levels",
+                next_step="Write the repeated part out, or drop the alias.",
+            )
 
     def _mapping(self, node: _Node, path: Path) -> dict[str, Tree]:
         own: dict[str, tuple[int, _Node]] = {}
@@ -231,7 +245,7 @@ class _Builder:
                     "a key that is not text", where=Where(file=self._source, line=key.line), expected="a name"
                 )
             if key.text == "<<":
-                for inherited, entry in self._merge_sources(value):
+                for inherited, entry in self._merge_sources(value, 0):
                     merged.setdefault(inherited, entry)
                 continue
             if key.text in own:
@@ -249,16 +263,18 @@ class _Builder:
             result[name] = self.build(value, (*path, name))
         return result
 
-    def _merge_sources(self, value: _Node) -> Iterator[tuple[str, tuple[int, _Node]]]:
+    def _merge_sources(self, value: _Node, depth: int) -> Iterator[tuple[str, tuple[int, _Node]]]:
         for source in value.items if value.kind == "sequence" else [value]:
             if source.kind != "mapping":
                 raise DocumentError(
                     "a merge key that does not name a mapping",
                     where=Where(file=self._source, line=value.line),
                 )
+            self._spend(source, depth)
             for key, inner in source.entries:
+                self._spend(key, depth)
                 if key.kind == "scalar" and key.text == "<<":
-                    yield from self._merge_sources(inner)
+                    yield from self._merge_sources(inner, depth + 1)
                 elif key.kind == "scalar" and key.text is not None:
                     yield key.text, (key.line, inner)
 
