@@ -65,6 +65,7 @@ class SmallPolicy(_Strict):
     full_attention_interval: Count
     heads: Count
     head_dim: Count
+    rotary_share: Annotated[float, Field(gt=0.0, le=1.0)]
     mlp: Count
     initializer_range: Positive
     delta_rule: Literal["solve", "stock"]

@@ -38,6 +38,11 @@ def small_config(policy: SmallPolicy, vocabulary: int, positions: int, stop: int
         linear_key_head_dim=policy.head_dim,
         linear_value_head_dim=policy.head_dim,
         full_attention_interval=policy.full_attention_interval,
+        rope_parameters={
+            "rope_type": "default",
+            "rope_theta": 10_000.0,
+            "partial_rotary_factor": policy.rotary_share,
+        },
         initializer_range=policy.initializer_range,
         max_position_embeddings=positions,
         tie_word_embeddings=True,
