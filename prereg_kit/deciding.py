@@ -5,20 +5,25 @@ Floor 3: the plan comes through `plan_archive`, rows through `register_file`, th
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from prereg_kit import decision, plan_archive
 from prereg_kit.decision import Decided, Standing
+from prereg_kit.decision.ledger import cell_of, is_planned
 from prereg_kit.digest import readable_json
-from prereg_kit.durable import write_bytes
+from prereg_kit.durable import write_together
 from prereg_kit.errors import ArchiveError, RegisterError, UsageError, Where
+from prereg_kit.history import EffectivePlan
 from prereg_kit.plan_archive import LoadedPlan
-from prereg_kit.register_file import Registers, open_register
+from prereg_kit.register_file import Registers, open_register, plans_named
 from prereg_kit.verdict import RegisterRef, Verdicts
 
-FILES = ("verdicts.json", "curves.json")
+VERDICTS, CURVES = "verdicts.json", "curves.json"
 
 
 def decide_files(registers: Sequence[Path], *, plan: Path | None = None, root: Path | None = None) -> Decided:
@@ -40,17 +45,15 @@ def decide_files(registers: Sequence[Path], *, plan: Path | None = None, root: P
         loaded = plan_archive.load(plan, root)
         rows = open_register(registers, plan_digest=loaded.effective.digest)
     else:
-        found = open_register(registers, plan_digest=None)
-        if not found.plan_digests:
+        digests = plans_named(registers)
+        if not digests:
             raise UsageError(
                 "the register names no plan",
                 where=Where(file=str(registers[0])),
                 next_step="Name the plan with --plan FILE.",
                 code="no-plan",
             )
-        loaded = plan_archive.named_by(
-            set(found.plan_digests), root or plan_archive.find_root(registers[0].parent)
-        )
+        loaded = plan_archive.named_by(set(digests), root or plan_archive.find_root(registers[0].parent))
         rows = open_register(registers, plan_digest=loaded.effective.digest)
     return decide_loaded(loaded, rows)
 
@@ -70,6 +73,7 @@ def decide_loaded(loaded: LoadedPlan, rows: Registers) -> Decided:
             next_step="A plan given by --plan decides rows files directly: name those instead of the index.",
             code="other-plan",
         )
+    rows = planned_only(rows, loaded.effective)
     standing = Standing(
         path=_within(loaded.path, loaded.root),
         frozen=loaded.frozen,
@@ -94,44 +98,112 @@ def decide_loaded(loaded: LoadedPlan, rows: Registers) -> Decided:
         for ref in plan.amendments
     )
     named = plan.model_copy(update={"amendments": amendments})
-    return replace(decided, verdicts=decided.verdicts.model_copy(update={"plan": named}))
+    used = [table.used for table in rows.tables()]  # known only now: by then every endpoint has read its rows
+    read = tuple(file.model_copy(update={"used": count}) for file, count in zip(files, used, strict=True))
+    return replace(decided, verdicts=decided.verdicts.model_copy(update={"plan": named, "registers": read}))
 
 
 def _within(path: Path, root: Path) -> str:
-    """`path` as seen from the repository, so that a published result names no folder of one machine."""
+    r"""`path` as seen from the repository, so that a published result names no folder of one machine.
+
+    Bytes of a name that are not UTF-8 are written as `\xff`, since JSON and the other reports carry Unicode only.
+    """
     try:
-        return path.resolve().relative_to(root.resolve()).as_posix()
+        text = path.resolve().relative_to(root.resolve()).as_posix()
     except ValueError:
-        return str(path)
+        text = str(path)
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def planned_only(rows: Registers, effective: EffectivePlan) -> Registers:
+    """The registers without the rows of runs that the plan's matrix does not plan: they stand in the ledger only."""
+    planned = effective.plan.runs.cells()
+    if rows.runs is None or not planned:
+        return rows
+    return rows.select_runs(lambda run: is_planned(cell_of(run), planned))
 
 
 def refuse_existing(folder: Path) -> None:
-    """Refuse a folder that holds results already, before anything is computed.
+    """Refuse a folder that cannot hold results, or holds some already, before anything is computed.
+
+    A curves.json of ours without a verdicts.json is no result: a run that was stopped left it, and it is replaced.
 
     Raises:
-        ArchiveError: one of the files exists.
+        ArchiveError: not a folder, or one of the files exists.
     """
-    for name in FILES:
-        if (folder / name).exists():
+    nearest = next((each for each in (folder, *folder.parents) if _there(each)), Path())
+    if not nearest.is_dir():
+        raise _refused_folder(folder, f"{nearest} is not a folder")
+    verdicts, curves = folder / VERDICTS, folder / CURVES
+    for path in (verdicts, curves):
+        if os.path.lexists(path) and not (path == curves and _left_alone(folder)):
             raise ArchiveError(
                 "a result exists and is never overwritten",
-                where=Where(file=str(folder / name)),
+                where=Where(file=str(path)),
                 next_step="Choose another folder with --out.",
                 code="exists",
             )
 
 
+def _there(path: Path) -> bool:
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise _refused_folder(path, error.strerror) from error
+    return True
+
+
+def _left_alone(folder: Path) -> bool:
+    """Whether the folder holds the curves of a decision whose verdicts were never written."""
+    if os.path.lexists(folder / VERDICTS):
+        return False
+    try:
+        found = json.loads((folder / CURVES).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and found.get("format") == "prereg.curves/1"
+
+
+def _refused_folder(folder: Path, reason: str | None) -> ArchiveError:
+    return ArchiveError(
+        "the results cannot be written",
+        where=Where(file=str(folder)),
+        expected="a folder that can be written, or a new one",
+        found=reason,
+        next_step="Choose another folder with --out; nothing was written.",
+        code="out",
+    )
+
+
 def write(result: Decided, folder: Path) -> tuple[Path, ...]:
-    """Write verdicts.json and curves.json; neither is ever overwritten, and verdicts.json comes last.
+    """Write verdicts.json and curves.json, both or neither; an existing result is never overwritten.
 
     Raises:
-        ArchiveError: a file exists.
+        ArchiveError: a result exists, or the folder or the disk refuses.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     refuse_existing(folder)
-    curves, verdicts = folder / "curves.json", folder / "verdicts.json"
-    write_bytes(curves, readable_json(result.curves_json()))
-    write_bytes(verdicts, readable_json(result.verdicts.to_json()))
+    verdicts, curves = folder / VERDICTS, folder / CURVES
+    made: list[Path] = []
+    try:
+        for each in reversed([folder, *folder.parents]):
+            if not each.is_dir():
+                each.mkdir()
+                made.append(each)
+        # verdicts.json comes last: where it stands, the result is whole
+        data = {
+            curves: readable_json(result.curves_json()),
+            verdicts: readable_json(result.verdicts.to_json()),
+        }
+        write_together(data, replace=(curves,) if _left_alone(folder) else ())
+    except (OSError, ArchiveError) as error:
+        for each in reversed(made):
+            with suppress(OSError):
+                each.rmdir()
+        if isinstance(error, OSError):
+            raise _refused_folder(folder, error.strerror) from error
+        raise
     return verdicts, curves
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
 
 from prereg_kit.errors import ArchiveError, Where
@@ -32,26 +33,59 @@ def write_bytes(path: Path, data: bytes, *, replace: bool = False) -> None:
 
     Raises:
         ArchiveError: `path` exists and `replace` is false.
-        OSError: the disk refused; the target is untouched and the temporary file removed.
+        OSError: the disk refused; the target is untouched and the temporary file removed. It names the target.
     """
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.partial")
+    write_together({path: data}, replace=(path,) if replace else ())
+
+
+def write_together(files: Mapping[Path, bytes], *, replace: tuple[Path, ...] = ()) -> None:
+    """Write several files so that a refusal leaves none of them: all are on disk before the first gets its name.
+
+    Args:
+        files: target -> bytes; named in this order, so that the last one stands for the whole.
+        replace: targets that may exist and are replaced in one step.
+
+    Raises:
+        ArchiveError: a target exists and may not be replaced.
+        OSError: the disk refused; no new file is left. The error names the target.
+    """
+    waiting: dict[Path, Path] = {}
+    named: list[Path] = []
+    path = None
     try:
-        with temporary.open("xb") as handle:
-            handle.write(data)
-            handle.flush()
-            os.fsync(handle.fileno())
-        if replace:
-            temporary.replace(path)
-        else:
-            try:
-                os.link(temporary, path)  # link fails if the target exists; rename would overwrite it
-            except FileExistsError as error:
-                raise ArchiveError(
-                    "the file exists and is never overwritten",
-                    where=Where(file=str(path)),
-                    next_step="Choose another name, or remove the file yourself if it is not evidence.",
-                    code="exists",
-                ) from error
-        sync_folder(path.parent)
+        for path, data in files.items():
+            waiting[path] = path.with_name(f".{secrets.token_hex(6)}.partial")
+            with waiting[path].open("xb") as handle:
+                handle.write(data)
+                handle.flush()
+                os.fsync(handle.fileno())
+        for path, temporary in waiting.items():
+            if path in replace:
+                temporary.replace(path)
+            else:
+                _name(temporary, path)
+                named.append(path)
+        for folder in {path.parent for path in files}:
+            sync_folder(folder)
+    except BaseException as error:
+        for done in named:
+            done.unlink(missing_ok=True)
+        if isinstance(error, OSError) and path is not None:
+            # the temporary file's name would tell a reader nothing
+            error.filename, error.filename2 = str(path), None
+        raise
     finally:
-        temporary.unlink(missing_ok=True)
+        for temporary in waiting.values():
+            temporary.unlink(missing_ok=True)
+
+
+def _name(temporary: Path, path: Path) -> None:
+    try:
+        os.link(temporary, path)  # link fails if the target exists; rename would overwrite it
+    except FileExistsError as error:
+        raise ArchiveError(
+            "the file exists and is never overwritten",
+            where=Where(file=str(path)),
+            next_step="Choose another name, or remove the file yourself if it is not evidence.",
+            code="exists",
+        ) from error

@@ -10,13 +10,22 @@ from prereg_kit.plan.amendment import KNOWN_IN_WORDS
 from prereg_kit.plan.endpoint import Contrast, Endpoint, Gap, Mean, Ratio, Selection
 from prereg_kit.plan.fields import decimal_text
 from prereg_kit.plan.plan import Plan
+from prereg_kit.visible import terminal_line
 from prereg_kit.words import criterion_words, percent, rule_words
 
 WIDTH = 100
 
 
 def plan_lines(effective: EffectivePlan, *, frozen: bool) -> Iterator[str]:
-    """The lines that `prereg show` prints, at most 100 characters wide where words allow it."""
+    """The lines that `prereg show` prints, at most 100 characters wide where words allow it.
+
+    Control characters, line breaks and direction marks of the plan's texts are written out: a plan is shown, never
+    obeyed by a terminal.
+    """
+    return map(terminal_line, _lines(effective, frozen))
+
+
+def _lines(effective: EffectivePlan, frozen: bool) -> Iterator[str]:
     plan = effective.plan
     yield f"{plan.title or plan.id}"
     yield f"  {plan.id}, prereg.plan/1, {plan.kind}{'' if frozen else ', NOT FROZEN'}"
@@ -108,6 +117,6 @@ def endpoint_words(endpoint: Endpoint) -> str:
 
 def _wrapped(text: str, indent: str, further: str | None = None) -> list[str]:
     return textwrap.wrap(
-        text, WIDTH, initial_indent=indent, subsequent_indent=indent if further is None else further,
+        terminal_line(text), WIDTH, initial_indent=indent, subsequent_indent=indent if further is None else further,
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip

@@ -14,7 +14,7 @@ MODULES = sorted(path for package in ("prereg_kit", "study") for path in (ROOT /
 
 # Floors of prereg_kit by the first part of the module's name; a module may import its own floor or a lower one.
 FLOORS = {
-    "errors": 0, "digest": 0, "durable": 0,
+    "errors": 0, "digest": 0, "durable": 0, "visible": 0,
     "plan": 1, "verdict": 1, "registers": 1,
     "yaml_file": 2, "plan_file": 2, "history": 2, "words": 2, "plan_text": 2, "cells": 2, "lattice": 2,
     "mixture": 2, "transform": 2, "draws": 2, "canonical": 2, "variance": 2, "exact": 2, "random_stream": 2,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from prereg_kit.cells.constants import Constants
+from prereg_kit.cells.counts import whole_counts
 from prereg_kit.cells.keys import Packer
-from prereg_kit.cells.labels import listing, text_of
+from prereg_kit.cells.labels import text_of
 from prereg_kit.cells.layout import Layout
 from prereg_kit.cells.locate import located
 from prereg_kit.cells.repeats import Repeats, settle
@@ -38,37 +39,6 @@ class Gathered:
     place: Place
     runs: dict[tuple[str, str], str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-
-
-class _Constants:
-    """The columns that must not vary: which levels each took over the selected rows."""
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self._seen: dict[str, set[int]] = {name: set() for name in names}
-
-    def look(self, part: Part) -> None:
-        for name, seen in self._seen.items():
-            codes = part.codes(name)
-            if isinstance(codes, int):
-                seen.add(codes)
-            elif int(codes.min()) == int(codes.max()):
-                seen.add(int(codes[0]))
-            else:
-                seen.update(np.unique(codes).tolist())
-
-    def require(self, walk: Walk) -> None:
-        for name, seen in self._seen.items():
-            if len(seen) > 1:
-                labels = [walk.scan.levels[name].labels[code] for code in seen]
-                raise RegisterError(
-                    f"the selected rows mix several values of {name}: {listing(labels)}",
-                    where=Place(file=walk.rows.files[0], field=name),
-                    expected=f"one {name}, since rows of different {name} are never averaged together",
-                    found=[text_of(label) for label in labels][:5],
-                    next_step=f"Name one in the endpoint's `where`; or list several there to average over them; or, if "
-                    f"{name} does not identify a row, declare the register's `key` without it.",
-                    code="mixed",
-                )
 
 
 class _Owners:
@@ -174,13 +144,14 @@ def gather(
     walk = walk_()
     packer = Packer(layout.fields, rows.size)
     sums, counts = Sums((1,) * len(layout.cells)), Sums((1,) * len(layout.cells))
-    constants, owners = _Constants(layout.fixed), _Owners(watch_runs)
+    constants, owners = Constants(layout.fixed), _Owners(watch_runs)
     used = 0
     for part in walk:
         part, locals_ = located(part, layout.fields, walk)  # noqa: PLW2901 - narrowed to the arms and steps asked for
         if not part.size:
             continue
         used += part.size
+        part.use()
         constants.look(part)
         owners.look(part, locals_[0], locals_[1], (layout.dims[0].size, layout.dims[1].size))
         keys = packer.pack(locals_, part.size)
@@ -189,11 +160,12 @@ def gather(
         sums.reshape(shape)
         counts.reshape(shape)
         cells = keys >> sum(each.bits for each in layout.repeats)
-        sums.add(cells, part.numerators(value), part.block.values[value].denominator)
         if episodes:
-            _require_counts(walk, part, value, episodes)
-            counts.add(cells, part.numerators(episodes), part.block.values[episodes].denominator)
+            successes, out_of = whole_counts(walk, part, value, episodes)
+            sums.add(cells, successes, 1)
+            counts.add(cells, out_of, 1)
         else:
+            sums.add(cells, part.numerators(value), part.block.values[value].denominator)
             counts.add(cells, np.ones(part.size, dtype=np.int64), 1)
     if not used:
         raise walk.selector.nothing()
@@ -227,21 +199,4 @@ def _require_room(shape: tuple[int, ...], layout: Layout) -> None:
             found={each.column: each.size for each in layout.cells if each.column},
             next_step="Select fewer rows with `where`.",
             code="too-many-cells",
-        )
-
-
-def _require_counts(walk: Walk, part: Part, value: str, episodes: str) -> None:
-    mapped: Mapping[str, Any] = {name: part.block.values[name] for name in (value, episodes)}
-    successes, out_of = part.numerators(value), part.numerators(episodes)
-    wrong = (successes < 0) | (out_of <= 0)
-    if mapped[value].denominator == mapped[episodes].denominator:
-        wrong |= successes > out_of
-    if mapped[value].denominator != 1 or mapped[episodes].denominator != 1 or wrong.any():
-        i = int(np.argmax(wrong))
-        row = part.position(i)
-        raise RegisterError(
-            f"an impossible count: {part.block.raw(value, row)!r} of {part.block.raw(episodes, row)!r}",
-            where=walk.place(part.block, row, value),
-            expected="whole numbers with 0 <= successes <= episodes and episodes above 0",
-            code="impossible-count",
         )

@@ -57,6 +57,7 @@ def distinct_per_group(
     used = 0
     for part in walk:
         used += part.size
+        part.use()
         outer = [
             each.local(part.codes(each.column), walk.scan.levels[each.column]) for each in packer.fields[:-1]
         ]

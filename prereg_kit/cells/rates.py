@@ -9,15 +9,20 @@ from typing import Literal
 
 import numpy as np
 
+from prereg_kit.cells.constants import Constants
+from prereg_kit.cells.counts import whole_counts
 from prereg_kit.cells.keys import Field, Packer
 from prereg_kit.cells.labels import canonical_order, text_of
 from prereg_kit.cells.locate import located
 from prereg_kit.cells.repeats import settle
-from prereg_kit.cells.source import Source, ValueKind, Where
+from prereg_kit.cells.selection import literals
+from prereg_kit.cells.source import Rows, Source, ValueKind, Where
 from prereg_kit.cells.sums import Sums
 from prereg_kit.cells.walk import Walk
-from prereg_kit.errors import RegisterError
-from prereg_kit.errors import Where as Place
+from prereg_kit.registers import CONTEXTS, REPEATS
+
+POOLED = frozenset({"run_id", "seed", "step", "row", "task", *REPEATS})
+"""Columns over which a rate sums without being asked: they say which row was counted, not what was measured."""
 
 
 @dataclass(frozen=True)
@@ -51,22 +56,25 @@ def count_rate(
     by: str | None = "run_id",
     key: Sequence[str] | None = None,
     repeats: Literal["refuse", "drop_exact"] = "refuse",
+    pooled: Sequence[str] = (),
 ) -> Count:
-    """Count rows, or sum counts.
+    """Count rows, or sum counts, over runs, steps, groups and tasks, and over nothing else unless `where` says so.
 
     Args:
         registers: where the rows come from.
         kind: the kind of register. In `counts` both columns hold whole numbers, which are summed; elsewhere both
             are flags (true/false, 0/1).
-        where: conditions on columns.
+        where: conditions on columns; a column given several values is pooled over them.
         numerator: the flag that is counted, among rows that have the
         denominator: flag; None admits every selected row (in `counts`: the column `episodes`).
         by: a column to split by, where the register has it.
         key: the columns that identify a row, or None for the register's default.
         repeats: what to do with rows of the same key and the same values.
+        pooled: further columns to pool over, for instance a plan's own pairing column and repeated units.
 
     Raises:
-        RegisterError: as in `cell_table`, and `empty-sum` for sums that are not whole numbers.
+        RegisterError: as in `cell_table`: `mixed` for rows of several conditions, arms, splits, ...;
+            `impossible-count` for counts below 0, or more than they were counted among.
     """
     rows = registers.rows(kind)
     summed = kind == "counts"
@@ -76,6 +84,7 @@ def count_rate(
     kinds = {name: value_kind for name in (numerator, denominator) if name is not None}
     split = by if by in rows.columns and by not in rows.lacking else None
     identifying = tuple(key) if key is not None else tuple(name for name in rows.key if name not in kinds)
+    contexts = Constants(_contexts(rows, where, identifying, (*pooled, *kinds), declared=key is not None))
     first = Field(split) if split else Field("", fixed=("",))
     below = tuple(Field(name) for name in identifying if name != split)
     names = tuple(part.column for part in (first, *below) if part.column)
@@ -86,21 +95,23 @@ def count_rate(
     for part in walk:
         _, locals_ = located(part, packer.fields, walk)
         keys = packer.pack(locals_, part.size)
+        part.use()
+        contexts.look(part)
         counted.reshape((1 << first.bits,))
         admitted.reshape((1 << first.bits,))
         cells = keys >> sum(each.bits for each in below)
-        top = part.numerators(numerator)
-        bottom = part.numerators(denominator) if denominator else np.ones(part.size, dtype=np.int64)
-        scales = [part.block.values[name].denominator for name in kinds]
-        if summed and any(scale != 1 for scale in scales):
-            place = Place(file=part.block.file, field=numerator)
-            raise RegisterError("a count that is not a whole number", where=place, code="impossible-count")
-        if not summed:
+        if summed:
+            assert denominator is not None
+            top, bottom = whole_counts(walk, part, numerator, denominator, least=0)
+        else:
+            top = part.numerators(numerator)
+            bottom = part.numerators(denominator) if denominator else np.ones(part.size, dtype=np.int64)
             outside += int(((top != 0) & (bottom == 0)).sum())
             top = top * (bottom != 0)
         counted.add(cells, top, 1)
         admitted.add(cells, bottom, 1)
         used += part.size
+    contexts.require(walk)
     notes: list[str] = []
     repeated = packer.repeated() if below else packer.kept()[:0]
     if len(repeated):
@@ -132,4 +143,19 @@ def count_rate(
         rows.size - used,
         outside,
         tuple(notes),
+    )
+
+
+def _contexts(
+    rows: Rows, where: Where, identifying: Sequence[str], free: Sequence[str], *, declared: bool
+) -> tuple[str, ...]:
+    """The columns that must be constant: as in a cell table, those of a key that do not number rows."""
+    several = {name for name, wanted in literals(where).items() if len(wanted) > 1}
+    return tuple(
+        name
+        for name in identifying
+        if name not in POOLED
+        and name not in several
+        and name not in free
+        and (not declared or name in CONTEXTS)
     )

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from prereg_kit.cells.keys import Field, Keys, Packer
 from prereg_kit.cells.labels import key_text
 from prereg_kit.cells.locate import located
-from prereg_kit.cells.source import Label
+from prereg_kit.cells.source import Label, Usage
 from prereg_kit.cells.sums import Sums
 from prereg_kit.cells.walk import Walk
 from prereg_kit.errors import RegisterError
@@ -52,6 +52,7 @@ def settle(
         RegisterError: `repeated-rows`, or `conflicting-rows` where rows of one key differ in a value.
     """
     names: list[tuple[str, int]] = []
+    usages: list[Usage | None] = []
     keys: list[Keys] = []
     numbers: list[dict[str, npt.NDArray[Any]]] = []
     for part in walk:
@@ -70,6 +71,7 @@ def settle(
         })  # fmt: skip
         for i in hits.tolist():
             names.append((part.block.file, part.block.first_row + part.position(i) + 1))
+            usages.append(part.block.usage)
     found = np.concatenate(keys)
     columns = {name: np.concatenate([each[name] for each in numbers]) for name in values}
     order = np.argsort(found, kind="stable")
@@ -104,6 +106,9 @@ def settle(
             code="repeated-rows",
         )
     firsts = [int(group[0]) for group in groups]
+    for i in (int(each) for group in groups for each in group[1:]):
+        if (usage := usages[i]) is not None:
+            usage.release(names[i][1] - 1)
     return Repeats(
         keys=found[firsts],
         extra=np.array([len(group) - 1 for group in groups], dtype=np.int64),

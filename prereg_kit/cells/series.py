@@ -66,6 +66,7 @@ def value_rows(
         if len(found) + part.size > _MOST_ROWS:
             raise RegisterError("more values than figures of a study can be", where=Place(file=part.block.file),
                                 expected=f"at most {_MOST_ROWS} rows", code="too-many-rows")  # fmt: skip
+        part.use()
         labels = {name: _labels(walk, part.codes(name), name, part.size) for name in shown}
         numbers, denominator = part.numerators(value), part.block.values[value].denominator
         for i in range(part.size):
@@ -146,6 +147,7 @@ def outcome_tables(
     for part in walk:
         _, locals_ = located(part, fields, walk)
         packer.pack(locals_, part.size)
+        part.use()
         top, bottom = part.numerators(value).astype(object), part.block.values[value].denominator
         common = int(np.lcm(scale, bottom))
         numbers = [old * (common // scale) for old in numbers]

@@ -50,11 +50,39 @@ class Lists:
     codes: Ints
 
 
+class Usage:
+    """Which rows of one file entered the value of some endpoint: one byte a row, whoever asks and how often."""
+
+    def __init__(self) -> None:
+        self._flags: Mask = np.zeros(0, dtype=np.bool_)
+
+    @property
+    def count(self) -> int:
+        """Number of rows used."""
+        return int(self._flags.sum())
+
+    def take(self, first: int, size: int, rows: npt.NDArray[np.intp] | None) -> None:
+        """Note rows of a block that starts at row `first` of the file; `rows` are places in it, None for all."""
+        if first + size > len(self._flags):
+            grown = np.zeros(max(first + size, 2 * len(self._flags)), dtype=np.bool_)
+            grown[: len(self._flags)] = self._flags
+            self._flags = grown
+        if rows is None:
+            self._flags[first : first + size] = True
+        else:
+            self._flags[first + rows] = True
+
+    def release(self, row: int) -> None:
+        """Take a row of the file back, for instance a repeat that was dropped."""
+        self._flags[row] = False
+
+
 @dataclass(frozen=True)
 class Block:
     """Consecutive rows of one file; `first_row` is the zero-based row in the file, `raw` is for error messages.
 
     `keep` masks rows that belong to runs which do not count; None keeps all. A code of -1 is a missing value.
+    `usage` is told which rows were used, where somebody wants to know.
     """
 
     file: str
@@ -65,6 +93,7 @@ class Block:
     lists: Mapping[str, Lists]
     raw: Callable[[str, int], object]
     keep: Mask | None = None
+    usage: Usage | None = None
 
 
 @dataclass

@@ -55,6 +55,11 @@ class Part:
         """The place in the block of the i-th selected row."""
         return i if self.rows is None else int(self.rows[i])
 
+    def use(self) -> None:
+        """Note that the rows enter a value."""
+        if self.block.usage is not None:
+            self.block.usage.take(self.block.first_row, self.block.size, self.rows)
+
     def narrowed(self, mask: Mask) -> Part:
         """The part with only those selected rows where `mask` is true."""
         kept = np.flatnonzero(mask)

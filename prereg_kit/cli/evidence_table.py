@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from prereg_kit.evidence import DocumentReport, StampReport
-from prereg_kit.report.escape import one_line, visible
+from prereg_kit.visible import one_line, visible
 
 STYLES = {
     "protected": "green",

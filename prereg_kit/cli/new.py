@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
+
+ID = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+"""What an id may be: `prereg_kit.plan.fields.Name`; nothing else is put into the file's text."""
 
 
 @click.command(name="new")
@@ -17,12 +21,15 @@ def command(path: Path, plan_id: str | None, as_json: bool) -> None:
 
     from prereg_kit.digest import readable_json, sha256_bytes
     from prereg_kit.durable import write_bytes
-    from prereg_kit.errors import NotCheckedError, Where
+    from prereg_kit.errors import NotCheckedError, UsageError, Where
     from prereg_kit.plan_file import read_plan
 
     data = resources.files("prereg_kit.plan").joinpath("starting_plan.yaml").read_bytes()
     if plan_id is not None:
-        data = data.replace(b"id: my-study ", f"id: {plan_id} ".encode(), 1)
+        if not re.fullmatch(ID, plan_id):
+            raise UsageError("--id is not an id", where=Where(field="id"), expected=ID, found=plan_id)
+        quoted = f'"{plan_id}"' if plan_id.lower() == "null" else plan_id
+        data = data.replace(b"id: my-study ", f"id: {quoted} ".encode(), 1)
         data = data.replace(b"frozen/my-study/", f"frozen/{plan_id}/".encode(), 1)
     plan = read_plan(data, str(path))
     if not path.parent.is_dir():

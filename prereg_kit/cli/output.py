@@ -14,10 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from prereg_kit.report import rounding
-from prereg_kit.report.escape import one_line, visible
 from prereg_kit.report.outcome_rows import Row
 from prereg_kit.report.page import Page, PredictionRow, build
 from prereg_kit.verdict import Outcome, Verdicts
+from prereg_kit.visible import one_line, visible
 
 STYLES: dict[Outcome, str] = {
     "pass": "green", "fail": "red", "inconclusive": "yellow", "void": "magenta", "not_run": "bright_black",
@@ -101,6 +101,10 @@ def _why(page: Page, out: Console) -> None:
             _hang(out, _text(f"Result: {row.result}"))
         for reason in row.reasons:
             _hang(out, _text(reason))
+        if row.per_seed and out.width < _WIDE:
+            _hang(
+                out, _text("By seed or run: " + ", ".join(f"{seed} {value}" for seed, value in row.per_seed))
+            )
 
 
 def _predictions(page: Page, out: Console) -> None:

@@ -5,7 +5,7 @@ write_register(path, kind, columns)    ->  RegisterInfo(path, sha256, rows), nev
 add_run(index, run)                    ->  one more row in the index of runs, in one step, under a lock
 """
 
-from prereg_kit.register_file.collection import Registers, TableInfo, open_register
+from prereg_kit.register_file.collection import Registers, TableInfo, open_register, plans_named
 from prereg_kit.register_file.index import add_run, read_runs, sibling_of, write_runs
 from prereg_kit.register_file.write import RegisterInfo, write_register
 
@@ -15,6 +15,7 @@ __all__ = [
     "TableInfo",
     "add_run",
     "open_register",
+    "plans_named",
     "read_runs",
     "sibling_of",
     "write_register",

@@ -11,7 +11,7 @@ from typing import Any
 from prereg_kit.errors import RegisterError, UsageError, Where
 from prereg_kit.register_file.index import INDEX_NAME, counting, is_index, read_runs, siblings
 from prereg_kit.register_file.locate import Found, files_of, shape_of
-from prereg_kit.register_file.parts import Part, empty, frame_part, open_part, with_runs
+from prereg_kit.register_file.parts import Part, beside_index, empty, frame_part, open_part, with_runs
 from prereg_kit.register_file.scan import PartRows
 from prereg_kit.registers import FORMATS, KINDS, RunRow
 
@@ -20,13 +20,17 @@ _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 
 @dataclass(frozen=True)
 class TableInfo:
-    """A file that was opened: what a decision record says about it. `kind` is None where the file names none."""
+    """A file that was opened: what a decision record says about it. `kind` is None where the file names none.
+
+    `used` counts the rows that entered some endpoint so far; each row counts once.
+    """
 
     path: str
     sha256: str
     format: str
     kind: str | None
     rows: int
+    used: int = 0
 
 
 class Registers:
@@ -81,7 +85,12 @@ class Registers:
         """The files that were opened, or those that serve one kind."""
         return tuple(
             TableInfo(
-                part.file, part.sha256, part.format.name if part.format else part.shape, part.kind, part.rows
+                part.file,
+                part.sha256,
+                part.format.name if part.format else part.shape,
+                part.kind,
+                part.rows,
+                part.usage.count,
             )
             for part in (self._parts if kind is None else self._serving(kind))
         )
@@ -127,6 +136,33 @@ class Registers:
         return named or tuple(part for part in self._parts if part.kind is None)
 
 
+def plans_named(paths: Sequence[Path | str]) -> tuple[str, ...]:
+    """The digests of all plans that the indexes among some paths name, sorted. No other register is opened.
+
+    Raises:
+        NotCheckedError, RegisterError: as `open_register`, for the indexes alone.
+    """
+    return tuple(
+        sorted(
+            {
+                row.plan_digest
+                for path in map(Path, paths)
+                for each in _look(path)[0]
+                for row in read_runs(each)
+            }
+        )
+    )
+
+
+def _look(path: Path) -> tuple[list[Path], list[Found], list[str]]:
+    """The indexes at a path, else its files, and notes. Beside an index at its top a folder is not searched."""
+    top = path / INDEX_NAME
+    if path.is_dir() and top.is_file() and shape_of(top) == "parquet" and is_index(top):
+        return [top], [], []
+    found, passed = files_of(path)
+    return [each.path for each in found if each.shape == "parquet" and is_index(each.path)], found, passed
+
+
 def open_register(paths: Sequence[Path | str], *, plan_digest: str | None = None) -> Registers:
     """Open registers.
 
@@ -145,32 +181,28 @@ def open_register(paths: Sequence[Path | str], *, plan_digest: str | None = None
     digests: set[str] = set()
     notes: list[str] = []
     for path in map(Path, paths):
-        found, passed = files_of(path)
+        indexes, found, passed = _look(path)
         notes += passed
-        indexes = [each for each in found if each.shape == "parquet" and is_index(each.path)]
-        top = path / INDEX_NAME
-        if any(each.path == top for each in indexes):
-            indexes = [each for each in indexes if each.path == top]
         for each in indexes:
             runs = [] if runs is None else runs
-            of_all = read_runs(each.path)
+            of_all = read_runs(each)
             digests.update(row.plan_digest for row in of_all)
             wanted = [row for row in of_all if plan_digest in (None, row.plan_digest)]
             runs += wanted
             counted = counting(wanted)
             notes += [
-                f"{each.path}: rows of {row.run_id}, attempt {row.attempt}, are not used: "
+                f"{each}: rows of {row.run_id}, attempt {row.attempt}, are not used: "
                 f"{row.exclusion_reason or (row.status if row.counted else 'not counted')}"
                 for row in wanted
                 if row.run_id not in counted
             ]
-            for file, (named, good, digest) in siblings(each.path, wanted).items():
+            for file, (named, good, digest) in siblings(each, wanted).items():
                 part = open_part(Found(file, shape_of(file)), digest)
                 if not part.rows:
                     raise empty(part)
                 parts[file.resolve()] = with_runs(part, named, good)
         if not indexes:
-            fresh = [each for each in found if each.path.resolve() not in parts]
+            fresh = [file for file in found if file.path.resolve() not in parts]
             read, skipped = _open_all(fresh)
             notes += skipped
             parts.update({Path(part.file).resolve(): part for part in read})
@@ -183,6 +215,12 @@ def open_register(paths: Sequence[Path | str], *, plan_digest: str | None = None
             next_step="Give the plan that the runs belong to, or the register of this plan.",
             code="no-runs-of-plan",
         )
+    if runs is not None:
+        named, good = frozenset(row.run_id for row in runs), counting(runs)
+        parts = {
+            file: part if part.runs is not None else beside_index(part, named, good)
+            for file, part in parts.items()
+        }
     return Registers(list(parts.values()), runs=runs, plan_digests=sorted(digests), notes=notes)
 
 

@@ -19,13 +19,13 @@ from prereg_kit import durable
 from prereg_kit.digest import sha256_bytes, sha256_file
 from prereg_kit.errors import NotCheckedError, RegisterError, Where
 from prereg_kit.register_file.locate import shape_of
-from prereg_kit.register_file.parts import reading
+from prereg_kit.register_file.parts import readable, reading
 from prereg_kit.register_file.write import RegisterInfo, encoded
 from prereg_kit.registers import FORMAT_KEY, RUNS, RunRow, Sibling, format_of
 
 INDEX_NAME = "runs.parquet"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|\+00:00)")
+_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|\+00:00)", re.ASCII)
 _STATUSES = ("completed", "failed", "running")
 _WAIT_S = 60.0
 
@@ -37,7 +37,7 @@ def is_index(path: Path) -> bool:
         RegisterError: `corrupt`, or `unknown-format` for a version of the index that is not read here.
     """
     with reading(str(path)):
-        metadata = pq.read_schema(path).metadata or {}
+        metadata = pq.read_schema(readable(path)).metadata or {}
     text = metadata.get(FORMAT_KEY.encode())
     return text is not None and format_of(text.decode("utf-8", "replace"), str(path)) is RUNS
 
@@ -51,7 +51,7 @@ def read_runs(path: Path) -> tuple[RunRow, ...]:
     if not is_index(path):
         raise RegisterError("not an index of runs", where=Where(file=str(path), field=FORMAT_KEY), expected=RUNS.name,
                             code="unknown-format")  # fmt: skip
-    with reading(str(path)), pq.ParquetFile(path, page_checksum_verification=True) as source:
+    with reading(str(path)), pq.ParquetFile(readable(path), page_checksum_verification=True) as source:
         rows = source.read().to_pylist()
     return tuple(_run(row, i, str(path)) for i, row in enumerate(rows))
 
@@ -115,7 +115,7 @@ def sibling_of(index: Path, kind: str, file: Path) -> Sibling:
             "a register outside the index's folder", where=place, expected=folder, code="outside"
         )
     with reading(str(file)):
-        rows = pq.read_metadata(file).num_rows
+        rows = pq.read_metadata(readable(file)).num_rows
     return Sibling(kind, file.resolve().relative_to(root).as_posix(), sha256_file(file), rows)
 
 

@@ -43,6 +43,14 @@ def files_of(path: Path) -> tuple[list[Found], list[str]]:
             next_step="Give the index runs.parquet, a register in Parquet or CSV, or a folder of them.",
             code="absent",
         )
+    if not path.is_dir() and not path.is_file():
+        raise RegisterError(
+            "a device or a pipe, which cannot be read twice, is no register",
+            where=Where(file=str(path)),
+            expected="a file or a folder",
+            next_step="Write the rows to a file and give that.",
+            code="not-a-register",
+        )
     if path.is_file():
         return [Found(path, shape_of(path), _partition(path))], []
     found: list[Found] = []
@@ -76,8 +84,13 @@ def shape_of(path: Path) -> str:
         NotCheckedError: a Git LFS pointer.
         RegisterError: neither.
     """
-    with path.open("rb") as handle:
-        head = handle.read(512)
+    try:
+        with path.open("rb") as handle:
+            head = handle.read(512)
+    except OSError as error:
+        raise NotCheckedError(
+            "the file cannot be read", where=Where(file=str(path)), found=error.strerror, code="unreadable"
+        ) from error
     if head.startswith(_POINTER):
         fields = dict(
             line.split(" ", 1) for line in head.decode("ascii", "replace").splitlines() if " " in line

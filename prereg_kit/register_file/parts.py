@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from prereg_kit.cells.source import Usage
 from prereg_kit.digest import sha256_file
 from prereg_kit.errors import RegisterError, Where
 from prereg_kit.register_file.arrays import type_of
@@ -43,6 +44,8 @@ class Part:
         sha256: of the file's bytes, "" for a frame.
         runs: the runs of the index that name this file, None outside an index.
         counted: those of them whose rows count.
+        loose: no run of the open index names the file; `runs` are then all runs of the index.
+        usage: which of its rows were used.
     """
 
     file: str
@@ -58,6 +61,8 @@ class Part:
     sha256: str = ""
     runs: frozenset[str] | None = None
     counted: frozenset[str] = frozenset()
+    loose: bool = False
+    usage: Usage = field(default_factory=Usage, compare=False)
 
     @property
     def kind(self) -> str | None:
@@ -94,7 +99,10 @@ class Part:
             name for name in as_codes if name in inside and type_of(self.schema.field(name).type) == "text"
         ]
         with reading(self.file):
-            source = pq.ParquetFile(self.path, read_dictionary=coded, page_checksum_verification=True)
+            assert self.path is not None
+            source = pq.ParquetFile(
+                readable(self.path), read_dictionary=coded, page_checksum_verification=True
+            )
             with source:
                 if inside:
                     yield from source.iter_batches(batch_size=BATCH_ROWS, columns=inside)
@@ -150,7 +158,7 @@ def open_part(found: Found, digest: str | None = None) -> Part:
             looks=_looks(table),
         )
     else:
-        with reading(name), pq.ParquetFile(found.path, page_checksum_verification=True) as source:
+        with reading(name), pq.ParquetFile(readable(found.path), page_checksum_verification=True) as source:
             schema, rows = source.schema_arrow, source.metadata.num_rows
             names = schema.names  # decoded here, so that a name that is not UTF-8 is found here
             if rows < 0:
@@ -206,6 +214,20 @@ def with_runs(part: Part, runs: frozenset[str], counted: frozenset[str]) -> Part
     return replace(part, runs=runs, counted=counted, partition={})
 
 
+def beside_index(part: Part, runs: frozenset[str], counted: frozenset[str]) -> Part:
+    """The part as a file that was given together with an index: its rows must belong to runs of that index."""
+    return replace(part, runs=runs, counted=counted, loose=True)
+
+
+def readable(path: Path) -> str | BinaryIO:
+    """What pyarrow opens: it takes names in UTF-8 only, so that any other file is opened for it."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return path.open("rb")
+    return str(path)
+
+
 def _require_columns(part: Part) -> None:
     names = part.schema.names
     if not names:
@@ -256,7 +278,7 @@ def _read_csv(path: Path) -> pa.Table:
             raise RegisterError("no columns, and so no rows", where=Where(file=str(path)), code="no-columns")
         text = pa.dictionary(pa.int32(), pa.string())
         return pa.csv.read_csv(
-            path,
+            readable(path),
             parse_options=pa.csv.ParseOptions(newlines_in_values=True),
             convert_options=pa.csv.ConvertOptions(
                 column_types=dict.fromkeys(names, text), strings_can_be_null=False
@@ -302,6 +324,6 @@ def _partitioned(part: Part, found: Found) -> Part:
 def _agrees(outside: str, inside: object) -> bool:
     if isinstance(inside, bool):
         return outside in (str(inside), str(inside).lower())
-    if isinstance(inside, int) and outside.lstrip("-").isdigit():
+    if isinstance(inside, int) and _WHOLE.fullmatch(outside):
         return int(outside) == inside
     return str(inside) == outside

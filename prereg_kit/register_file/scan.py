@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from prereg_kit.cells.labels import text_of
+from prereg_kit.cells.labels import listing, shown, text_of
 from prereg_kit.cells.source import Block, Ints, Levels, Mask, ValueKind
 from prereg_kit.errors import RegisterError, Where
 from prereg_kit.register_file.arrays import Coder, lists_of, values_of
@@ -89,9 +90,10 @@ class PartRows:
         """
         for name in coded:
             self._require_one_type(name)
-        return PartScan(
-            self._parts, self._runs, coded=tuple(coded), values=dict(values or {}), lists=tuple(lists)
-        )
+        # published figures belong to no run of ours, and so to no index
+        figures = self._kind == "reported"
+        parts = tuple(replace(part, runs=None) if figures and part.loose else part for part in self._parts)
+        return PartScan(parts, self._runs, coded=tuple(coded), values=dict(values or {}), lists=tuple(lists))
 
     def _require_one_type(self, name: str) -> None:
         types: dict[str, str] = {}
@@ -138,6 +140,15 @@ class PartScan:
     def _blocks(self, part: Part) -> Iterator[Block]:
         watched = part.runs is not None and "run_id" in part.columns
         if part.runs is not None and not watched:
+            if part.loose:
+                raise RegisterError(
+                    "rows that name no run, beside an index of runs",
+                    where=Where(file=part.file, field="run_id"),
+                    expected="a column run_id with runs of the index",
+                    found=sorted(part.columns)[:10],
+                    next_step="Give the rows alone, without the index, or register them in it.",
+                    code="stray-run",
+                )
             if len(part.runs) > 1:
                 raise RegisterError(
                     "several runs share this file and its rows do not say whose they are",
@@ -163,6 +174,7 @@ class PartScan:
                     lists={name: lists_of(batch.column(name), coders[name]) for name in self._lists},
                     raw=_raw(batch, part),
                     keep=self._of_counted_runs(part, codes) if watched else None,
+                    usage=part.usage,
                 )
             yield block
             first += batch.num_rows
@@ -199,9 +211,10 @@ class PartScan:
             name = text_of(labels[code]) if code >= 0 else "(missing)"
             if name not in part.runs:
                 raise RegisterError(
-                    f"rows of the run {name}, which the index does not name for this file",
+                    f"rows of the run {shown(name)}, which the index does not name"
+                    + (" among the runs of this plan" if part.loose else " for this file"),
                     where=Where(file=part.file, field="run_id"),
-                    expected=f"rows of {', '.join(sorted(part.runs))}",
+                    expected=f"rows of {listing(part.runs)}",
                     found=name,
                     next_step="Correct the run_id, or register the run in the index.",
                     code="stray-run",

@@ -11,32 +11,10 @@ import re
 import unicodedata
 from typing import Literal
 
+from prereg_kit.visible import one_line, visible
+
 Format = Literal["md", "html", "latex", "csv"]
 FORMATS: tuple[Format, ...] = ("md", "html", "latex", "csv")
-
-# Cc and Cf hold ESC (terminal control), NUL, direction overrides and zero-width marks; Cs cannot be encoded.
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-_SPACES = re.compile(r"[\s\x85\u2028\u2029]+")
-
-
-def one_line(text: str) -> str:
-    """Line breaks, tabs and runs of blanks become one space each; ends are trimmed."""
-    return _SPACES.sub(" ", text).strip()
-
-
-def hidden(text: str) -> list[str]:
-    """The invisible or direction-changing characters in `text`, as `U+202E`, without line breaks and tabs."""
-    found = dict.fromkeys(c for c in text if c not in "\t\n\r" and unicodedata.category(c) in _HIDDEN)
-    return [f"U+{ord(c):04X}" for c in found]
-
-
-def visible(text: str) -> str:
-    """`text` with every control, direction or zero-width character written out as `[U+202E]`."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        f"[U+{ord(c):04X}]" if c not in "\t\n\r" and unicodedata.category(c) in _HIDDEN else c for c in text
-    )
 
 
 def html_text(text: str) -> str:

@@ -10,8 +10,9 @@ from markupsafe import Markup
 
 from prereg_kit.report import geometry, tables
 from prereg_kit.report.environment import environment
-from prereg_kit.report.escape import Format, one_line, visible
+from prereg_kit.report.escape import Format
 from prereg_kit.report.page import Page
+from prereg_kit.visible import one_line, visible
 
 _TEMPLATES: dict[Format, str] = {
     "md": "page.md.j2",

@@ -511,11 +511,11 @@ def test_a_rate_is_a_count_over_a_count():
     found = count_rate(registers(groups(), "groups"), "groups", where={"arm": "independent"}, numerator="spurious",
                        denominator="all_correct")  # fmt: skip
     assert (found.numerator, found.denominator, found.rate) == (4, 7, Fraction(4, 7))
-    both = count_rate(registers(groups(), "groups"), "groups", where={}, numerator="spurious")
+    both = count_rate(registers(groups(), "groups"), "groups", where={"arm": ARMS}, numerator="spurious")
     assert both.per == {"independent": (4, 10), "paired": (0, 10)}
     outside = [{**row, "all_correct": not row["all_correct"]} for row in groups()]
     none = count_rate(
-        registers(outside, "groups"), "groups", where={}, numerator="spurious", denominator="all_correct"
+        registers(outside, "groups"), "groups", where={"arm": ARMS}, numerator="spurious", denominator="all_correct"
     )
     assert (none.numerator, none.denominator, none.rows_outside) == (0, 6, 4)
     with pytest.raises(RegisterError, match="no row has all of"):
@@ -525,7 +525,7 @@ def test_a_rate_is_a_count_over_a_count():
             where={"arm": "paired", "spurious": "true"},
             numerator="spurious",
         )
-    empty = count_rate(registers([{**r, "all_correct": False} for r in groups()], "groups"), "groups", where={},
+    empty = count_rate(registers([{**r, "all_correct": False} for r in groups()], "groups"), "groups", where={"arm": ARMS},
                        numerator="spurious", denominator="all_correct")  # fmt: skip
     assert empty.rate is None
 
@@ -534,11 +534,11 @@ def test_a_rate_refuses_repeated_rows_or_drops_them_as_declared():
     rows = [*groups(), groups()[13]]
     with pytest.raises(RegisterError) as caught:
         count_rate(
-            registers(rows, "groups"), "groups", where={}, numerator="spurious", denominator="all_correct"
+            registers(rows, "groups"), "groups", where={"arm": ARMS}, numerator="spurious", denominator="all_correct"
         )
     assert caught.value.code == "repeated-rows"
     assert "row=3" in caught.value.where.key
-    found = count_rate(registers(rows, "groups"), "groups", where={}, numerator="spurious", denominator="all_correct",
+    found = count_rate(registers(rows, "groups"), "groups", where={"arm": ARMS}, numerator="spurious", denominator="all_correct",
                        repeats="drop_exact")  # fmt: skip
     assert (found.numerator, found.denominator) == (4, 14)
 
