@@ -102,10 +102,10 @@ def _translated(error: ValidationError, path: str) -> ConfigError:
     first = error.errors()[0]
     field = ".".join(str(part) for part in first["loc"]) or None
     more = error.error_count() - 1
-    return ConfigError(
-        first["msg"].removeprefix("Value error, ")[:1].lower()
-        + first["msg"].removeprefix("Value error, ")[1:],
-        where=Where(file=path, field=field),
-        found=first["input"] if not isinstance(first["input"], dict | Tier | RunConfig) else None,
-        next_step=f"{more} more problem(s) follow." if more else None,
-    )
+    text = first["msg"].removeprefix("Value error, ")
+    problem = text[:1].lower() + text[1:]
+    where = Where(file=path, field=field)
+    follow = f"{more} more problem(s) follow." if more else None
+    if isinstance(first["input"], dict | Tier | RunConfig):
+        return ConfigError(problem, where=where, next_step=follow)
+    return ConfigError(problem, where=where, found=first["input"], next_step=follow)
