@@ -9,6 +9,8 @@ from prereg_kit import plan_archive
 from prereg_kit.digest import sha256_bytes
 from prereg_kit.errors import NotCheckedError, PlanError, Where
 from prereg_kit.history import Source, replay
+from prereg_kit.plan.amendment import Amendment
+from prereg_kit.plan.fields import is_placeholder
 from prereg_kit.plan_archive import LoadedPlan
 from prereg_kit.plan_file import read_amendment
 
@@ -51,6 +53,16 @@ def prepare(file: Path, root: Path | None = None) -> Prepared:
     data = plan_archive.read_bytes(file)
     source = Source(data, sha256_bytes(data), str(file))
     amendment = read_amendment(data, str(file))
+    for field, text in (
+        ("reason", amendment.reason),
+        ("known_detail", amendment.known_detail),
+        *_values(amendment),
+    ):
+        if is_placeholder(text):
+            raise PlanError(
+                "a text of the draft that nobody has replaced", where=Where(file=str(file), field=field), found=text,
+                expected="what you mean", code="placeholder",
+            )  # fmt: skip
     base = root or plan_archive.find_root(file.parent)
     folder = base / "frozen" / amendment.plan
     if not folder.is_dir():
@@ -66,3 +78,9 @@ def prepare(file: Path, root: Path | None = None) -> Prepared:
         replay(loaded.effective.source, [*before, source])
     target = base / "amendments" / f"{amendment.plan}-{amendment.id}"
     return Prepared(data, target, tuple(f"{change.op} {change.field}" for change in amendment.changes))
+
+
+def _values(amendment: Amendment) -> list[tuple[str, str]]:
+    return [
+        (f"changes[{i}].value", c.value) for i, c in enumerate(amendment.changes) if isinstance(c.value, str)
+    ]

@@ -105,6 +105,12 @@ def decide(
     Raises:
         RegisterError, PlanError, DecisionError: as the parts say; nothing is decided then.
     """
+    if hasattr(registers, "columns") and not isinstance(registers, Mapping):
+        raise UsageError(
+            "a data frame without its kind",
+            expected='a mapping such as {"episodes": frame}',
+            found="a data frame",
+        )
     if isinstance(registers, Mapping):
         rows = Registers.from_frames(registers)
     elif isinstance(registers, Registers):
@@ -160,6 +166,7 @@ def _loaded(
 
 def _decided(loaded: LoadedPlan | EffectivePlan, rows: Registers) -> Result:
     if isinstance(loaded, EffectivePlan):
+        rows = deciding.planned_only(rows, loaded)
         found = decision.decide(loaded, rows, runs=rows.runs, notes=rows.notes, standing=Standing())
     else:
         found = deciding.decide_loaded(loaded, rows)

@@ -7,13 +7,13 @@ outcomes partition all possible registers, and how often would it pass under eff
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from prereg_kit import figures
-from prereg_kit.characteristics import Cell, Family, Setting, family
+from prereg_kit.characteristics import Cell, Family, Rule, Setting, family
 from prereg_kit.decision.court import Court
 from prereg_kit.decision.ledger import counted_runs
 from prereg_kit.decision.measured import Paired, Units
@@ -23,10 +23,12 @@ from prereg_kit.errors import PreregError
 from prereg_kit.history import EffectivePlan
 from prereg_kit.partition import Partition, Point, World, examine
 from prereg_kit.plan.criterion import endpoints_of
-from prereg_kit.plan.endpoint import Contrast, Selection, StepsToThreshold
-from prereg_kit.plan.plan import Plan
+from prereg_kit.plan.endpoint import Contrast, Mean, Selection, StepsToThreshold
+from prereg_kit.plan.fields import is_placeholder
+from prereg_kit.plan.plan import Plan, RunMatrix
 from prereg_kit.random_stream import StreamKey
 from prereg_kit.register_file import Registers
+from prereg_kit.registers import FORMATS
 from prereg_kit.worth import Worth, rule_of, unit_of, worth
 
 DEFAULT_SEEDS = 3
@@ -37,7 +39,7 @@ FAMILY_STUDIES = 5_000
 class Finding:
     """A defect of a plan. `witness` is a possible register, or a piece of the plan, that shows it.
 
-    Codes: not-evaluable, not-planned, overlap, gap, unreachable, constant, sample-refused.
+    Codes: not-evaluable, not-planned, overlap, gap, unreachable, constant, sample-refused, placeholder, unit.
     """
 
     code: str
@@ -100,21 +102,34 @@ def check(effective: EffectivePlan, sample: Registers | None = None) -> CheckRep
     plan = effective.plan
     seeds, notes = planned_seeds(plan)
     findings: list[Finding] = []
+    bare = replace(
+        effective, plan=plan.model_copy(update={"runs": RunMatrix()})
+    )  # invented rows lack planned runs
     for name, hypothesis in plan.hypotheses.items():
         seen = set()
         for rule in plan.rules_of(name):
-            for failure in failures(effective, rule, seeds):
+            for failure in failures(bare, rule, seeds):
                 if failure.endpoint not in seen:
                     seen.add(failure.endpoint)
                     witness = {"endpoint": failure.endpoint, "rows": failure.variant}
                     message = f"cannot be evaluated on {failure.variant} rows: {failure.message}"
                     findings.append(Finding("not-evaluable", name, message, witness))
         findings += _not_planned(plan, name)
+        findings += _units(plan, name)
         findings += partition_findings(name, examine(hypothesis, plan.endpoints, seeds))
-    if sample is not None:
-        findings += _on_sample(effective, sample)
-    valued: list[Worth] = []
     said = list(notes)
+    if effective.amendments:
+        applied = ", ".join(each.amendment.id for each in effective.amendments)
+        said.append(f"the rules are those in force after amendment {applied}")
+    if sample is not None:
+        on_sample = list(_on_sample(bare, sample))
+        findings += on_sample
+        if not on_sample:
+            said.append(
+                "every endpoint of every rule can be computed on the sample; nothing was decided on it"
+            )
+    findings += _placeholders(plan)
+    valued: list[Worth] = []
     for name in plan.hypotheses:
         found = worth(effective, name, seeds)
         if isinstance(found, str):
@@ -122,10 +137,28 @@ def check(effective: EffectivePlan, sample: Registers | None = None) -> CheckRep
         else:
             valued.append(found)
             said += [f"{name}: {line}" for line in _warnings(found)]
-    together = _family(effective, [each.hypothesis for each in valued], seeds)
+    claims = [each.hypothesis for each in valued if each.null == 0]
+    together = _family(effective, claims, seeds)
     return CheckReport(
         plan.id, effective.digest, seeds, tuple(findings), tuple(valued), together, tuple(said)
     )
+
+
+def _placeholders(plan: Plan) -> Iterator[Finding]:
+    """Texts of `prereg new` that nobody has replaced: `<...>`."""
+    texts: list[tuple[str | None, str, str]] = [(None, "title", plan.title), (None, "thesis", plan.thesis)]
+    texts += [(name, "statement", hypothesis.statement) for name, hypothesis in plan.hypotheses.items()]
+    texts += [
+        (each.hypothesis, f"prediction {name}", each.statement) for name, each in plan.predictions.items()
+    ]
+    for name, where, text in texts:
+        if is_placeholder(text):
+            yield Finding(
+                "placeholder",
+                name,
+                f"the {where} still reads {text!r}: say what you mean to find out",
+                {"text": text},
+            )
 
 
 def _summary(each: Worth) -> dict[str, Any]:
@@ -151,10 +184,15 @@ def _family(effective: EffectivePlan, names: list[str], seeds: int) -> Family | 
     if len(names) < 2:
         return None
     setting = Setting(StreamKey(plan.resampling.seed, effective.digest), FAMILY_STUDIES)
-    scale = max(float(unit_of(plan.hypotheses[name])) for name in names)
-    return family(
-        {name: rule_of(plan.hypotheses[name]) for name in names}, setting, seed_sd=scale, seeds=seeds
-    )
+    rules = {
+        name: _scaled(rule_of(plan.hypotheses[name]), float(unit_of(plan.hypotheses[name]))) for name in names
+    }
+    return family(rules, setting, seed_sd=1.0, seeds=seeds)
+
+
+def _scaled(rule: Rule, unit: float) -> Rule:
+    """The rule on differences in its own unit, so that rules of different scales can stand in one family."""
+    return lambda differences: rule(differences * unit)
 
 
 def draw(report: CheckReport, folder: Path) -> Iterator[Path]:
@@ -167,7 +205,7 @@ def draw(report: CheckReport, folder: Path) -> Iterator[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     for each in report.worth:
         pictures = {
-            "map": figures.pass_map(each.cells, each.hypothesis),
+            "map": figures.pass_map(each.cells, each.hypothesis, null=each.null),
             "seeds": figures.seed_curve(
                 [*each.curve, *(cell for cell in each.cells if _on_curve(cell, each))], each.hypothesis
             ),
@@ -204,6 +242,21 @@ def planned_seeds(plan: Plan) -> tuple[int, tuple[str, ...]]:
             f"conditions have different numbers of seed pairs; rules are checked at {max(known)}",
         )
     return known[0], ()
+
+
+def _units(plan: Plan, name: str) -> Iterator[Finding]:
+    """Means of true and false are proportions: another unit would print 0.05 percent for five points."""
+    for endpoint_name in dict.fromkeys(e for rule in plan.rules_of(name) for e in endpoints_of(rule)):
+        endpoint = plan.endpoints[endpoint_name]
+        if not isinstance(endpoint, Contrast | Mean) or endpoint.unit == "proportion":
+            continue
+        known = FORMATS.get(endpoint.register_)
+        column = known.column(endpoint.value) if known else None
+        if column is not None and column.type == "boolean":
+            yield Finding(
+                "unit", name, f"{endpoint_name} averages true and false: a proportion, not {endpoint.unit!r}",
+                {"endpoint": endpoint_name, "unit": endpoint.unit},
+            )  # fmt: skip
 
 
 def _not_planned(plan: Plan, name: str) -> Iterator[Finding]:

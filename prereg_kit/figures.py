@@ -25,14 +25,17 @@ _SERIES = ("#0b5394", "#b45309", "#2f7d4f", "#8e3b8a", "#6b7280", "#b3261e")
 _MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
-def pass_map(cells: Sequence[Cell], title: str, *, kind: Kind = "svg", unit: str = "") -> bytes:
+def pass_map(
+    cells: Sequence[Cell], title: str, *, null: float = 0.0, kind: Kind = "svg", unit: str = ""
+) -> bytes:
     """Heat map of the pass probability over effect (across) and between-seed sd (up).
 
-    The column of effect 0 is the false-pass row of the rule and is framed.
+    The column of the effect at which a pass is false is framed.
 
     Args:
         cells: one number of seed pairs; a full grid of effects and sds.
         title: shown above; plain text.
+        null: that effect: 0, or minus the margin of a non-inferiority rule.
         kind: svg or png.
         unit: of the effect, in brackets on the axes.
 
@@ -57,10 +60,10 @@ def pass_map(cells: Sequence[Cell], title: str, *, kind: Kind = "svg", unit: str
                 column, row, _share(share), ha="center", va="center", fontsize=9,
                 color="white" if share > 0.6 else _INK,
             )  # fmt: skip
-    if 0.0 in effects:
+    if null in effects:
         from matplotlib.patches import Rectangle
 
-        place = effects.index(0.0)
+        place = effects.index(null)
         axes.add_patch(
             Rectangle(
                 (place - 0.49, -0.49), 0.98, len(spreads) - 0.02, fill=False, edgecolor="#b3261e", linewidth=2
@@ -68,7 +71,7 @@ def pass_map(cells: Sequence[Cell], title: str, *, kind: Kind = "svg", unit: str
         )
     axes.set_xticks(range(len(effects)), [f"{effect:g}" for effect in effects])
     axes.set_yticks(range(len(spreads)), [f"{spread:g}" for spread in spreads])
-    framed = "; framed: no effect, so that a pass is false" if 0.0 in effects else ""
+    framed = "; framed: where a pass is false" if null in effects else ""
     axes.set_xlabel(f"true effect{_bracket(unit)}{framed}")
     axes.set_ylabel("between-seed sd" + _bracket(unit))
     axes.tick_params(length=0)

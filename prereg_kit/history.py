@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from prereg_kit.errors import PlanError, Where
@@ -19,6 +19,8 @@ from prereg_kit.plan.hypothesis import Hypothesis, Prediction
 from prereg_kit.plan.plan import Plan
 from prereg_kit.plan_file import plan_of, read_amendment, read_document
 from prereg_kit.yaml_file import Document, Tree
+
+_SHOWN = 60
 
 
 @dataclass(frozen=True)
@@ -32,10 +34,11 @@ class Source:
 
 @dataclass(frozen=True)
 class Applied:
-    """An amendment in force."""
+    """An amendment in force; `changes` says each change in words, with the old value where it was a single one."""
 
     amendment: Amendment
     source: Source
+    changes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,12 @@ class EffectivePlan:
         for reading in owner.readings.values():
             for endpoint in reading.replace.values():
                 places |= self._endpoint_places(endpoint)
-        touched = [by for path, by in self.changed.items() if any(_overlap(path, place) for place in places)]
+        touched = [
+            by
+            for path, by in self.changed.items()
+            if not path.endswith(("/statement", "/description"))
+            and any(_overlap(path, place) for place in places)
+        ]
         return ", ".join(dict.fromkeys(touched)) or "plan"
 
     def _hypothesis_places(self, name: str) -> set[str]:
@@ -119,10 +127,15 @@ def replay(plan: Source, amendments: Sequence[Source] = ()) -> EffectivePlan:
     tree: Tree = copy.deepcopy(document.value)
     changed: dict[str, str] = {}
     effective = original
+    replayed = []
     for applied in ordered:
+        said = []
         for index, change in enumerate(applied.amendment.changes):
+            before = _value_at(tree, change.field)
             _apply(tree, change, Where(file=applied.source.name, field=f"changes[{index}]"))
+            said.append(_in_words(change, before))
             changed[change.field] = applied.amendment.id
+        replayed.append(replace(applied, changes=tuple(said)))
         try:
             effective = plan_of(Document(tree, {}, plan.name))
         except PlanError as error:
@@ -132,7 +145,7 @@ def replay(plan: Source, amendments: Sequence[Source] = ()) -> EffectivePlan:
                 expected=error.expected,
                 next_step="Correct the amendment; a frozen one needs another amendment after it.",
             ) from error
-    return EffectivePlan(original, effective, plan, tuple(ordered), changed, document.notices)
+    return EffectivePlan(original, effective, plan, tuple(replayed), changed, document.notices)
 
 
 def _in_order(plan: Source, plan_id: str, amendments: Sequence[Source]) -> list[Applied]:
@@ -212,6 +225,27 @@ def _apply(tree: Tree, change: Change, where: Where) -> None:
         del here[key]
     else:
         here[key] = _text(change.value)
+
+
+def _value_at(tree: Tree, path: str) -> Any:  # noqa: ANN401
+    here: Any = tree
+    for part in path.split("/"):
+        if isinstance(here, dict):
+            here = here.get(part)
+        elif isinstance(here, list) and _position(part) and int(part) < len(here):
+            here = here[int(part)]
+        else:
+            return None
+    return here
+
+
+def _in_words(change: Change, before: object) -> str:
+    text = f"{change.op} {change.field}"
+    if isinstance(before, str) and len(before) <= _SHOWN:
+        text += f", was {before}"
+    if isinstance(change.value, str) and len(change.value) <= _SHOWN:
+        text += f", now {change.value}"
+    return text
 
 
 def _position(part: str) -> bool:

@@ -16,6 +16,9 @@ from prereg_kit.plan.amendment import FORMAT as AMENDMENT_FORMAT
 from prereg_kit.plan.plan import FORMAT as PLAN_FORMAT
 from prereg_kit.plan_file import declared_format, read_amendment
 
+LATE = ("results_not_opened", "results_seen")
+"""What an amendment says was known, where a reader must be warned."""
+
 
 @dataclass(frozen=True)
 class LoadedPlan:
@@ -112,6 +115,11 @@ def labels(loaded: LoadedPlan) -> tuple[str, ...]:
     if loaded.unstamped:
         names = ", ".join(loaded.unstamped)
         banners.append(f"AMENDMENT {names} NOT TIMESTAMPED: it could have been written after the results")
+    late = [a.amendment.id for a in loaded.effective.amendments if a.amendment.known in LATE]
+    if late:
+        banners.append(
+            f"RULES CHANGED BY AMENDMENT {', '.join(late)} WHEN RESULTS EXISTED: see what was known, below"
+        )
     return tuple(banners)
 
 

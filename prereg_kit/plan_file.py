@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import functools
 import re
 from typing import Any, TypeVar
 
@@ -121,6 +123,10 @@ def _explain(error: ValidationError, document: Document) -> PlanError:
         found = {"found": str(path[-1]) if path else None}
     if kind == "value_error" and isinstance(first["input"], str | int | float | list):
         found = {"found": first["input"]}
+    hint = "docs/plans.md lists every field."
+    if kind == "extra_forbidden" and path:
+        near = difflib.get_close_matches(str(path[-1]), _known_fields(), n=2)
+        hint = f"Did you mean {' or '.join(near)}? {hint}" if near else hint
     expected = None
     if kind == "value_error" and found:
         message, expected = "a value that does not fit", message
@@ -129,9 +135,24 @@ def _explain(error: ValidationError, document: Document) -> PlanError:
         message if kind in ("plan_misfit", "value_error") else message[:1].lower() + message[1:],
         where=Where(file=document.source, line=document.line(path), field=dotted(path) or None),
         expected=expected,
-        next_step=f"`prereg show` prints every field and its default.{more}",
+        next_step=hint + more,
         **found,
     )
+
+
+@functools.cache
+def _known_fields() -> tuple[str, ...]:
+    """Every field name of every part of a plan, as written in a file."""
+    from prereg_kit.plan import criterion, endpoint, hypothesis, plan
+
+    models = [
+        each
+        for module in (criterion, endpoint, hypothesis, plan)
+        for each in vars(module).values()
+        if isinstance(each, type) and issubclass(each, BaseModel)
+    ]
+    names = {field.alias or name for model in models for name, field in model.model_fields.items()}
+    return tuple(sorted(names | set(criterion.NAMES)))
 
 
 def _path_in_file(loc: tuple[int | str, ...], value: Tree) -> Path:

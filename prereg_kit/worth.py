@@ -37,6 +37,7 @@ class Worth:
     """One hypothesis's characteristics.
 
     Attributes:
+        null: the effect at which a pass is false: 0, or minus the margin of a non-inferiority rule.
         cells: effect x between-seed sd at the planned number of seed pairs.
         curve: number of seed pairs x effect, at the middle sd.
         effect_80: the effect that passes in 80 % of studies at that sd, None if none does.
@@ -48,6 +49,7 @@ class Worth:
 
     hypothesis: str
     unit: float
+    null: float
     cells: tuple[Cell, ...]
     curve: tuple[Cell, ...]
     effect_80: float | None
@@ -83,6 +85,24 @@ def unit_of(hypothesis: Hypothesis) -> Fraction:
             elif isinstance(part, Estimate):
                 bounds += [abs(bound) for _, bound in part.limits]
     return max(bounds) or DEFAULT_UNIT
+
+
+def claims_an_effect(hypothesis: Hypothesis) -> bool:
+    """Whether a pass says that there is an effect, and not only that there is no large one (non-inferiority)."""
+    lows: list[Fraction] = []
+    for name, rule in rule_arrays.rules_of(hypothesis).items():
+        if name == "fail":
+            continue
+        for part in walk(rule):
+            if isinstance(part, Difference | EverySeed):
+                lows += [bound for op, bound in part.bounds if op in ("above", "at_least")]
+            elif isinstance(part, IntervalEnd):
+                lows += [
+                    bound for end, op, bound in part.ends if end == "lower" and op in ("above", "at_least")
+                ]
+            elif isinstance(part, Estimate) and part.lower_above is not None:
+                lows.append(part.lower_above)
+    return all(bound >= 0 for bound in lows)
 
 
 def rule_of(hypothesis: Hypothesis) -> Rule:
@@ -165,9 +185,11 @@ def worth(effective: EffectivePlan, name: str, seeds: int, studies: int | None =
         rule, setting, seed_sd=middle, seeds=seeds, tolerance=middle / 100
     )
     at_unit = _cell(cells, middle, middle)
+    null = 0.0 if claims_an_effect(hypothesis) else -middle
+    level = _actual_level(hypothesis, setting, seeds)
     return Worth(
-        name, middle, tuple(cells), tuple(curve), needed, at_unit.binding, _actual_level(hypothesis, setting, seeds),
-        tuple(conditional), _sentence(name, cells, conditional, middle, needed, seeds),
+        name, middle, null, tuple(cells), tuple(curve), needed, at_unit.binding, level, tuple(conditional),
+        _sentence(name, cells, conditional, (null, middle), needed, seeds),
     )  # fmt: skip
 
 
@@ -190,20 +212,28 @@ def _actual_level(hypothesis: Hypothesis, setting: Setting, seeds: int) -> tuple
 
 
 def _sentence(
-    name: str, cells: list[Cell], conditional: list[Cell], unit: float, needed: float | None, seeds: int
+    name: str,
+    cells: list[Cell],
+    conditional: list[Cell],
+    places: tuple[float, float],
+    needed: float | None,
+    seeds: int,
 ) -> str:
-    null, true = _cell(cells, 0.0, unit), _cell(cells, unit, unit)
-    text = (
-        f"With {seeds} seed pair{'s' * (seeds != 1)} that differ with a standard deviation of {unit:g}, "
-        f"{name} passes in {_percent(null.passing)} of studies without an effect and in "
-        f"{_percent(true.passing)} at a true effect of {unit:g}"
-    )
-    text += f"; {needed:.3g} is needed for 80 %." if needed is not None else "; no effect reaches 80 %."
+    null, unit = places
+    false, none, true = (_cell(cells, effect, unit) for effect in (null, 0.0, unit))
+    pairs = "one seed pair" if seeds == 1 else f"{seeds} seed pairs"
+    text = f"With {pairs} and a standard deviation of {unit:g} between pairs, {name} passes in "
+    if null:
+        text += f"{_percent(false.passing)} of studies where the treatment is worse by {-null:g}, in "
+        text += f"{_percent(none.passing)} without a difference and in {_percent(true.passing)} at a true {unit:+g}."
+    else:
+        text += f"{_percent(none.passing)} of studies without an effect and in {_percent(true.passing)} at a true "
+        text += f"effect of {unit:g}; "
+        text += f"{needed:.3g} is needed for 80 %." if needed is not None else "no effect reaches 80 %."
     if conditional:
-        text += (
-            f" Given what was disclosed, {_percent(_cell(conditional, 0.0, unit).passing)} without an effect."
-        )
-    if true.exaggeration is not None and true.exaggeration > 1.1:
+        share = _percent(_cell(conditional, null, unit).passing)
+        text += f" Given what was disclosed, {share} {'at that margin' if null else 'without an effect'}."
+    if not null and true.exaggeration is not None and true.exaggeration > 1.1:
         text += f" A pass at {unit:g} overstates the effect {true.exaggeration:.2f} times on average."
     return text
 

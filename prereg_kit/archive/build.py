@@ -226,7 +226,8 @@ def freeze(
     )
     record, new = filing.with_stamps(record, stamps, taken=set())
     files |= new
-    files["SHA256SUMS"] = f"{digest}  {name}\n".encode()
+    sums = [(name, digest), *((other, sha256_bytes(text)) for other, text in sorted(extra.items()))]
+    files["SHA256SUMS"] = "".join(f"{found}  {other}\n" for other, found in sums).encode()
     files["README.md"] = readme(record).encode()
     files[RECORD_NAME] = readable_json(record.to_json())
     _make_folder(target, files)

@@ -14,15 +14,15 @@ format: prereg.amendment/1
 id: {id}
 plan: {plan}
 amends: {parent}   # {what}
-reason: why the plan has to change
+reason: <why the plan has to change>
 # What was known when this was written: nothing_run, no_results_seen, results_not_opened or results_seen.
 known: nothing_run
-known_detail: what exactly had been run and seen
+known_detail: <what exactly had been run and seen>
 changes:
   # op: add, replace or remove; field: a path with slashes into the plan
   - op: replace
     field: hypotheses/H1/statement
-    value: the new text
+    value: <the new text>
 """
 
 

@@ -12,11 +12,10 @@ import click
     "--register",
     "registers",
     multiple=True,
-    required=True,
     type=click.Path(path_type=Path),
-    help="The index runs.parquet, a rows file (Parquet or CSV), or a folder; repeatable.",
+    help="The index runs.parquet, a rows file (Parquet or CSV), or a folder; repeatable, also without the option.",
 )
-@click.argument("more", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("more", metavar="[REGISTER]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--plan", type=click.Path(path_type=Path), help="A plan file or frozen folder; default: the one named."
 )

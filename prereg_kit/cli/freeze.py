@@ -14,14 +14,16 @@ from prereg_kit.archive.intake import Taken, git_warnings, take
 from prereg_kit.cli.stamping import BANNER, Asking, outcome, report, say, show, stamping_options
 from prereg_kit.errors import ArchiveError, PlanError, PreregError, UsageError, Where
 
+_QUORUM = 2
 
-def _plan(taken: Taken) -> tuple[str | None, archive.Kind]:
-    """The id and kind that a plan brings; neither for any other document.
+
+def _plan(taken: Taken) -> tuple[str | None, archive.Kind, int]:
+    """The id, kind and quorum that a plan brings; no id, and two operators, for any other document.
 
     A `prereg.plan/1` file is read strictly, so that what is frozen can be decided later.
     """
     if not any(mark in taken.data[:65536] for mark in (b"prereg.plan/", b"prereg.amendment/")):
-        return None, "document"
+        return None, "document", _QUORUM
     from prereg_kit.plan_file import declared_format, read_plan
 
     declared = declared_format(taken.data) or ""
@@ -32,9 +34,9 @@ def _plan(taken: Taken) -> tuple[str | None, archive.Kind]:
             next_step=f"Use `prereg amend {taken.path}`.",
         )
     if not declared.startswith("prereg.plan/"):
-        return None, "document"
+        return None, "document", _QUORUM
     plan = read_plan(taken.data, str(taken.path))
-    return plan.id, "plan"
+    return plan.id, "plan", plan.timestamps.quorum
 
 
 def _checked(taken: Taken) -> dict[str, bytes]:
@@ -62,9 +64,10 @@ def _checked(taken: Taken) -> dict[str, bytes]:
 
 
 def _one(
-    taken: Taken, id: str | None, root: str, quorum: int, stamper: archive.Stamper | None
+    taken: Taken, id: str | None, root: str, quorum: int | None, stamper: archive.Stamper | None
 ) -> tuple[archive.Frozen, int]:
-    plan_id, kind = _plan(taken)
+    plan_id, kind, wanted = _plan(taken)
+    quorum = wanted if quorum is None else quorum
     name = id or plan_id or taken.path.stem
     if id and plan_id and id != plan_id:
         raise UsageError("--id differs from the plan's own id", expected=plan_id, found=id)
@@ -97,7 +100,7 @@ def _one(
 )
 @click.option("--root", default=".", metavar="DIR", help="The project; frozen/ is made below it.")
 @click.option(
-    "--quorum", type=click.IntRange(1, 16), default=2, show_default=True, help="Operators that must agree."
+    "--quorum", type=click.IntRange(1, 16), help="Operators that must agree; default: the plan's, or 2."
 )
 @click.option(
     "--offline", is_flag=True, help="Prepare the queries only; `stamp --response` brings the answers."
@@ -110,7 +113,7 @@ def command(
     *,
     id: str | None,
     root: str,
-    quorum: int,
+    quorum: int | None,
     offline: bool,
     query: BinaryIO | None,
     as_json: bool,

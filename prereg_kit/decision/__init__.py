@@ -158,7 +158,7 @@ def plan_ref(effective: EffectivePlan, standing: Standing) -> PlanRef:
         digest=effective.digest,
         path=standing.path,
         frozen=standing.frozen,
-        label="" if standing.frozen else "not frozen",
+        label="",
         time=standing.time,
         note=plan.note,
         amendments=tuple(
@@ -168,7 +168,7 @@ def plan_ref(effective: EffectivePlan, standing: Standing) -> PlanRef:
                 path=applied.source.name,
                 known=applied.amendment.known,
                 reason=applied.amendment.reason,
-                changes=tuple(f"{change.op} {change.field}" for change in applied.amendment.changes),
+                changes=applied.changes,
             )
             for applied in effective.amendments
         ),

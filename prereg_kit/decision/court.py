@@ -11,7 +11,7 @@ from fractions import Fraction
 from prereg_kit.cells import Source
 from prereg_kit.decision import figures, intervals, measure
 from prereg_kit.decision.measured import Measured, Paired, Scalar, Steps, Unknown
-from prereg_kit.decision.request import AlongAxis, Request
+from prereg_kit.decision.request import AlongAxis, Request, planned_seeds
 from prereg_kit.decision.verdicts import hypothesis_verdict
 from prereg_kit.errors import DecisionError
 from prereg_kit.history import EffectivePlan
@@ -67,19 +67,15 @@ class Court:
         return self._derived(_completed=difference, _verdicts={})
 
     def missing_seeds(self, endpoint: str, found: Paired) -> tuple[str, ...]:
-        """The planned seed pairs of a contrast of proportions that are not in the register."""
+        """The planned seed pairs of a contrast that are not in the register."""
         spec = self.plan.endpoints[endpoint]
-        if not isinstance(spec, Contrast) or spec.unit != "proportion":
+        if not isinstance(spec, Contrast):
             return ()
-        own = spec.arms or self.plan.arms
-        conditions = spec.where.get("condition", ())
-        planned = dict.fromkeys(
-            seed
-            for condition, arm, seed in self.plan.runs.cells()
-            if arm in (own.treatment, own.reference) and (not conditions or condition in conditions)
-        )
+        request = Request(self.effective, self.registers, self.runs, endpoint, spec, dict(self._each))
         wanted = spec.where.get(self.plan.resampling.pairs)
-        return tuple(s for s in planned if s not in found.seeds and (wanted is None or s in wanted))
+        return tuple(
+            s for s in planned_seeds(request) if s not in found.seeds and (wanted is None or s in wanted)
+        )
 
     def at_family_level(self, members: int) -> Court:
         """The court of a member of a Bonferroni family: each interval's error is divided by the number of members."""
@@ -111,6 +107,11 @@ class Court:
                 return Unknown(
                     name, "not_evaluable", (Reason(code="runs-missing", message="no seed pair is left"),)
                 )
+        if self.runs is None and self.plan.runs.missing == "refuse" and isinstance(found, Paired):
+            missing = self.missing_seeds(name, found) if self._without is None else ()
+            if missing:
+                message = f"planned seed pairs are missing: {', '.join(missing)} (see `runs.missing`)"
+                return Unknown(name, "not_evaluable", (Reason(code="runs-missing", message=message),))
         if self._completed is not None and isinstance(found, Paired):
             found = found.completed(self.missing_seeds(name, found), self._completed)
         return found

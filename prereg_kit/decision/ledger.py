@@ -27,13 +27,14 @@ def latest_attempts(runs: Sequence[RunRow]) -> tuple[RunRow, ...]:
 
 
 def counted_runs(runs: Sequence[RunRow], matrix: RunMatrix) -> tuple[RunRow, ...]:
-    """The runs that enter the verdicts.
+    """The runs that enter the verdicts: completed, counted, and planned. A run made on top of the plan is not counted.
 
     Raises:
         RegisterError: two counted runs of one (condition, arm, seed); a run left out for a reason that the plan does
             not list.
     """
     reasons = {exclusion.id for exclusion in matrix.exclusions}
+    planned = matrix.cells()
     seen: dict[Cell, RunRow] = {}
     counted = []
     for run in latest_attempts(runs):
@@ -51,6 +52,8 @@ def counted_runs(runs: Sequence[RunRow], matrix: RunMatrix) -> tuple[RunRow, ...
         if run.status != "completed":
             continue
         cell = cell_of(run)
+        if not is_planned(cell, planned):
+            continue
         if cell in seen:
             raise RegisterError(
                 f"two counted runs of condition {cell[0]}, arm {cell[1]}, seed {cell[2]}: "
@@ -65,6 +68,11 @@ def counted_runs(runs: Sequence[RunRow], matrix: RunMatrix) -> tuple[RunRow, ...
     return tuple(counted)
 
 
+def is_planned(cell: Cell, planned: Sequence[Cell]) -> bool:
+    """Whether a run is one of the matrix; a plan without a matrix plans every run, one without conditions any."""
+    return not planned or cell in planned or ("", *cell[1:]) in planned
+
+
 def cell_of(run: RunRow) -> Cell:
     """(condition, arm, seed) as texts."""
     return (run.condition, run.arm, str(run.seed))
@@ -77,10 +85,12 @@ def ledger(matrix: RunMatrix, runs: Sequence[RunRow]) -> tuple[LedgerRow, ...]:
     found: dict[Cell, list[RunRow]] = {}
     for run in latest_attempts(runs):
         found.setdefault(cell_of(run), []).append(run)
-    ran = {(cell[0], cell[1]) for cell, rows in found.items() if any(row.counted for row in rows)}
+    began = [cell for cell, rows in found.items() if any(row.counted for row in rows)]
+    ran = {(cell[0], cell[1]) for cell in began} | {("", cell[1]) for cell in began}
     rows: list[LedgerRow] = []
     for cell in planned:
-        here = sorted(found.pop(cell, []), key=lambda run: not run.counted)
+        places = [place for place in found if place == cell or (cell[0] == "" and place[1:] == cell[1:])]
+        here = sorted((run for place in places for run in found.pop(place)), key=lambda run: not run.counted)
         if not any(run.counted for run in here):
             rows.append(_absent(cell, some_ran=(cell[0], cell[1]) in ran, found=bool(here)))
         rows += [_row(run, planned=True, texts=texts) for run in here]
@@ -109,7 +119,9 @@ def _row(run: RunRow, *, planned: bool, texts: dict[str, str]) -> LedgerRow:
     elif run.status != "completed":
         status, reason = "missing", f"the run is {run.status}"
     else:
-        status, reason = ("included", None) if planned else ("extra", "not in the plan's matrix")
+        status, reason = (
+            ("included", None) if planned else ("extra", "not in the plan's matrix, and not counted")
+        )
     details = {
         name: value
         for name in ("accelerator", "provider", "code_commit", "stack")

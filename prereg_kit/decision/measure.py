@@ -68,17 +68,47 @@ def _not_run(request: Request) -> Unknown | None:
     wanted = ", ".join(f"{c} = {' or '.join(where[c])}" for c in RUN_COLUMNS if c in where) or "this plan"
     if not matching:
         return request.unknown("not_run", "runs-not-run", f"no run of {wanted} is in the register")
+    arms: tuple[str, ...] = where.get("arm", ())
     if isinstance(request.endpoint, Contrast | StepsToThreshold):
-        column, *arms = arms_of(request)
+        column, *own = arms_of(request)
         if column == "arm":
+            arms = tuple(own)
             lacking = [arm for arm in arms if not any(run.arm == arm for run in matching)]
             if lacking:
+                named = " or ".join(lacking)
                 return request.unknown(
-                    "not_run",
-                    "runs-not-run",
-                    f"no run of {wanted} with arm {' or '.join(lacking)} is in the register",
+                    "not_run", "runs-not-run", f"no run of {wanted} with arm {named} is in the register"
                 )
-    return None
+    return _missing_runs(request, where, arms, matching)
+
+
+def _missing_runs(
+    request: Request, where: dict[str, tuple[str, ...]], arms: tuple[str, ...], matching: list[RunRow]
+) -> Unknown | None:
+    """Planned runs that are not there, unless the plan lets a missing pair be left out.
+
+    A rule for three seeds is another rule on two of them, so it is not evaluated.
+    """
+    matrix = request.effective.plan.runs
+    if matrix.missing != "refuse" or "run_id" in where:
+        return None
+    seeds = where.get("seed")
+    found = {(run.condition, run.arm, str(run.seed)) for run in matching}
+    lacking = [
+        cell
+        for cell in matrix.planned_for(where.get("condition", ()), arms)
+        if (seeds is None or cell[2] in seeds)
+        and not any((cell[0] in ("", c)) and (cell[1], cell[2]) == (a, s) for c, a, s in found)
+        and any(cell[0] in ("", c) and cell[1] == a for c, a, _ in found)
+    ]
+    if not lacking:
+        return None
+    named = "; ".join(" ".join(part for part in (c, a, f"seed {s}") if part) for c, a, s in lacking)
+    return request.unknown(
+        "not_evaluable",
+        "runs-missing",
+        f"planned runs are missing: {named} (see `runs.missing`)",
+    )
 
 
 def _matches(run: RunRow, where: dict[str, tuple[str, ...]]) -> bool:

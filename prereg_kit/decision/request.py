@@ -87,3 +87,19 @@ def arms_of(request: Request) -> tuple[str, str, str]:
     own = endpoint.arms if isinstance(endpoint, Contrast | StepsToThreshold) else None
     arms = own or request.effective.plan.arms
     return arms.column, arms.treatment, arms.reference
+
+
+def planned_seeds(request: Request) -> tuple[str, ...]:
+    """The seeds that the plan's matrix plans for an endpoint's condition and arms; empty where it plans none.
+
+    The pairing column must be the matrix's own `seed` for the two to be comparable.
+    """
+    plan = request.effective.plan
+    if plan.resampling.pairs != "seed":
+        return ()
+    where = request.where
+    arms = where.get("arm", ())
+    if isinstance(request.endpoint, Contrast | StepsToThreshold):
+        column, *own = arms_of(request)
+        arms = tuple(own) if column == "arm" else ()
+    return tuple(dict.fromkeys(cell[2] for cell in plan.runs.planned_for(where.get("condition", ()), arms)))

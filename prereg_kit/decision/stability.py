@@ -23,8 +23,8 @@ def stability(court: Court, name: str) -> Stability | None:
         return None
     left = _left_out(court, name, rules, list(named.values()))
     missing = {seed for endpoint, found in named.items() for seed in own.missing_seeds(endpoint, found)}
-    if not missing:
-        return left
+    if not missing or any(found.unit != "proportion" for found in named.values()):
+        return left  # only a proportion says how bad the worst case is
     ends = {"missing_worst": court.completed(-1), "missing_best": court.completed(1)}
     pairs = f"seed pairs {', '.join(sorted(missing))} are planned and missing"
     return left.model_copy(

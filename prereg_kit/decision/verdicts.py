@@ -184,10 +184,10 @@ def _headline(
             level = part.two_sided_level
             break
     measured = court.measured(names[0])
-    shown: dict[str, object] = {"endpoint": names[0], "unit": hypothesis.unit}
+    shown: dict[str, object] = {"endpoint": names[0], "unit": None}
     if isinstance(measured, Unknown):
         return shown
-    shown["unit"] = hypothesis.unit or measured.unit
+    shown["unit"] = measured.unit
     if isinstance(measured, Steps):
         return shown  # censored steps have no mean
     shown["estimate"] = Figure.of(measured.value, measured.evidence)

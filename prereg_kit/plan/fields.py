@@ -132,3 +132,8 @@ def _level(value: object) -> Fraction:
 
 Level = Annotated[Fraction, BeforeValidator(_level), PlainSerializer(decimal_text, return_type=str)]
 Listed = Annotated[Texts, Field(min_length=1)]
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether a text is one of those in angle brackets that a draft carries until somebody replaces it."""
+    return text.strip().startswith("<") and text.strip().endswith(">")

@@ -41,7 +41,6 @@ class Hypothesis(Value):
     for_each: ForEach | None = None
     readings: dict[Name, Reading] = Field(default_factory=dict)
     family: Name | None = None
-    unit: Text | None = None
 
     @model_validator(mode="after")
     def _one_rule(self) -> Hypothesis:

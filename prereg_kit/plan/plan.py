@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Annotated, Literal
@@ -117,6 +117,14 @@ class RunMatrix(Value):
             raise ValueError(f"at most {MAX_RUNS} planned runs, not {count}")
         return self
 
+    def planned_for(self, conditions: Sequence[str], arms: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
+        """The planned cells of some conditions and arms; an empty sequence admits all of them."""
+        return tuple(
+            cell
+            for cell in self.cells()
+            if (not conditions or cell[0] in ("", *conditions)) and (not arms or cell[1] in arms)
+        )
+
     def cells(self) -> tuple[tuple[str, str, str], ...]:
         """Every planned (condition, arm, seed), in the order of the plan."""
         return tuple(
@@ -176,7 +184,7 @@ class Disclosure(Value):
 class TimestampPolicy(Value):
     """How many distinct operators must vouch for the time."""
 
-    quorum: Whole = 2
+    quorum: Annotated[Whole, Field(ge=1, le=16)] = 2
 
 
 class Plan(Value):
@@ -329,10 +337,13 @@ class Plan(Value):
                 raise misfit(
                     ("endpoints", name, "over"), f"runs over {over.column}, which is an arm, pair or cluster"
                 )
-            if isinstance(endpoint, Contrast | Distinct | StepsToThreshold) and endpoint.register_ == "reported":
-                    raise misfit(
-                        ("endpoints", name), f"a {endpoint.kind} cannot be read from published figures alone"
-                    )
+            if (
+                isinstance(endpoint, Contrast | Distinct | StepsToThreshold)
+                and endpoint.register_ == "reported"
+            ):
+                raise misfit(
+                    ("endpoints", name), f"a {endpoint.kind} cannot be read from published figures alone"
+                )
 
     @staticmethod
     def _known(name: str, among: Mapping[str, object], what: str, place: Place) -> None:

@@ -32,7 +32,26 @@ def test_a_sound_plan_has_no_findings() -> None:
     found = report(RULE, head=PLANNED)
     assert found.ok and found.seeds == 3
     assert check(load_plan(ROOT / "frozen/paired-rollouts").effective).ok
-    assert check(load_plan(ROOT / "prereg_kit/plan/starting_plan.yaml").effective).ok
+
+
+def test_the_starting_plan_has_placeholders_and_no_other_finding() -> None:
+    found = check(load_plan(ROOT / "prereg_kit/plan/starting_plan.yaml").effective)
+    assert {finding.code for finding in found.findings} == {"placeholder"}
+    assert len(found.findings) == 3
+
+
+def test_a_mean_of_true_and_false_is_a_proportion() -> None:
+    text = small(RULE).replace("value: true_success", "value: true_success, unit: percent")
+    assert [finding.code for finding in check(load_plan(text.encode()).effective).findings] == ["unit"]
+
+
+def test_a_non_inferiority_rule_is_judged_at_its_margin() -> None:
+    rule = "{interval: {endpoint: success, two_sided_level: 0.90, lower_above: -0.03}}"
+    found = worth(load_plan(small(rule).encode()).effective, "H1", 3)
+    assert not isinstance(found, str)
+    assert found.null == -0.03 and "worse by 0.03" in found.sentence
+    both = report(RULE, more="  H2: {passes_if: %s}\n  H3: {passes_if: %s}\n" % (rule, RULE))
+    assert both.family is not None and set(both.family.each) == {"H1", "H3"}
 
 
 def test_a_plan_without_runs_is_checked_at_three_seeds_and_says_so_without_a_finding() -> None:

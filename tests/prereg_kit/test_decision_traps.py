@@ -357,3 +357,74 @@ def test_a_verdict_names_every_amendment_that_it_rests_on() -> None:
         op = "add" if field in ("arms/column", "resampling/level", "registers") else op
         change = f"  - {{op: {op}, field: {field}, value: {value}}}\n"
         assert replay(PLAN, [amendment(PLAN, change)]).rule_from("hypotheses", "H1") == "A1", field
+
+
+THREE = "runs: {planned: [{arm: [t, r], seed: [0, 1, 2]}]}\n"
+RULE = "{difference: {endpoint: success, above: 0}}"
+
+
+def test_a_planned_pair_that_is_nowhere_leaves_the_rule_unevaluated() -> None:
+    found = verdicts(small(RULE, head=THREE), ROWS[ROWS["seed"] != 2]).hypotheses["H1"]
+    assert (found.outcome, found.reasons[0].code) == ("not_evaluable", "runs-missing")
+    assert "2" in found.reasons[0].message
+    assert verdicts(small(RULE, head=THREE)).hypotheses["H1"].outcome == "pass"
+
+
+def test_a_seed_on_top_of_the_plan_does_not_count() -> None:
+    more = pd.concat([ROWS, ROWS[ROWS["seed"] == 2].assign(seed=3)])
+    planned, unplanned = (verdicts(text, more) for text in (small(RULE, head=THREE), small(RULE)))
+    assert planned.hypotheses["H1"].estimate == verdicts(small(RULE)).hypotheses["H1"].estimate
+    assert set(planned.hypotheses["H1"].per_seed) == {"0", "1", "2"}
+    assert set(unplanned.hypotheses["H1"].per_seed) == {"0", "1", "2", "3"}
+    assert any("not planned and not counted" in note for note in planned.notes)
+
+
+def test_the_same_through_an_index(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    two = "runs: {planned: [{condition: c, arm: [t, r], seed: [0, 1]}]}\n"
+    four = two.replace("[0, 1]", "[0, 1, 2, 3]")
+    for head, outcome, seeds in ((two, "pass", {"0", "1"}), (four, "not_evaluable", set())):
+        folder = tmp_path / outcome
+        folder.mkdir()
+        plan.write_text(small(RULE, head=head))
+        register = index(folder, [load_plan(plan).effective.digest])
+        found = decide(plan, register).verdicts
+        assert found.hypotheses["H1"].outcome == outcome
+        assert set(found.hypotheses["H1"].per_seed) == seeds
+    statuses = {row.run_id: row.status for row in found.ledger}
+    assert statuses["c/t/3"] == "missing"
+
+
+def test_an_amendment_after_results_is_a_banner_with_the_old_and_the_new_value(amended: Path) -> None:
+    late = AMENDMENT.replace("A1", "A2").replace("nothing_run", "results_seen")
+    (parent,) = load_plan(amended / "frozen/small").effective.amendments
+    (amended / "A2.yaml").write_text(late.format(parent=parent.source.digest, bound="0.2"))
+    prereg("amend", amended / "A2.yaml", "--root", amended)
+    register = index(amended, [digest_of(amended)])
+    found = decide(amended / "frozen/small", register).verdicts
+    assert any("A2 WHEN RESULTS EXISTED" in label for label in found.labels)
+    assert found.plan.amendments[1].changes == (
+        "replace hypotheses/H1/passes_if/difference/at_least, was 0.5, now 0.2",
+    )
+
+
+def test_a_new_statement_is_no_new_rule() -> None:
+    from prereg_kit.history import replay
+    from tests.prereg_kit.test_history import PLAN, amendment
+
+    change = "  - {op: add, field: hypotheses/H1/statement, value: said better}\n"
+    assert replay(PLAN, [amendment(PLAN, change)]).rule_from("hypotheses", "H1") == "plan"
+
+
+def test_drafts_cannot_be_frozen_as_they_are(amended: Path) -> None:
+    draft = amended / "draft.yaml"
+    draft.write_text(prereg("amend", "--draft", amended / "frozen/small").output)
+    with pytest.raises(PlanError, match="nobody has replaced"):
+        raise prereg("amend", draft, "--root", amended).exception  # type: ignore[misc]
+
+
+def test_a_bare_frame_is_asked_for_its_kind() -> None:
+    from prereg_kit.errors import UsageError
+
+    with pytest.raises(UsageError, match="episodes"):
+        decide(SMALL.encode(), ROWS)

@@ -80,3 +80,16 @@ def test_a_reason_that_the_plan_does_not_list_is_refused() -> None:
         counted_runs([run("t", 0, counted=False, exclusion_reason="bad result")], MATRIX)
     with pytest.raises(RegisterError, match="reason"):
         counted_runs([run("t", 0, counted=False)], MATRIX)
+
+
+def test_runs_on_top_of_the_plan_are_listed_and_not_counted() -> None:
+    assert {r.run_id for r in counted_runs([*FOUR, run("t", 7), run("r", 7)], MATRIX)} == {
+        r.run_id for r in FOUR
+    }
+
+
+def test_a_matrix_without_conditions_plans_every_condition() -> None:
+    matrix = RunMatrix(planned=(PlannedRuns(arm=("t", "r"), seed=("0", "1")),))
+    found = {row.run_id: row.status for row in ledger(matrix, FOUR)}
+    assert list(found.values()) == ["included"] * 4
+    assert len(counted_runs(FOUR, matrix)) == 4
