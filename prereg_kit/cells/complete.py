@@ -178,18 +178,11 @@ class Grid:
             )
 
     def _missing(self, gaps: npt.NDArray[np.bool_]) -> RegisterError:
-        places = np.argwhere(gaps)
-        first = places[0].tolist()
-        named = self._key(first[:4])
+        first = [int(i) for i in np.unravel_index(int(np.argmax(gaps)), gaps.shape)]
+        named = {name: self.labels[i][first[i]] for i, name in enumerate(self.names) if name}
         for (column, labels), i in zip(self._averaged.items(), first[4:], strict=True):
-            named += f", {column}={text_of(labels[i])}"
-        return RegisterError(
-            f"{len(places)} missing cell{'s' if len(places) > 1 else ''}; the first has no row",
-            where=Place(file=self._place.file, key=named),
-            expected=f"every {self.names[_TASK] or 'cell'} in every cell; tasks are matched by name, never by position",
-            next_step="Add the rows, or let the plan say how missing cells are treated.",
-            code="missing-cells",
-        )
+            named[column] = labels[i]
+        return missing_cells(int(np.count_nonzero(gaps)), named, self.names[_TASK], self._place)
 
     def _key(self, at: Sequence[int]) -> str:
         return key_text({name: self.labels[i][at[i]] for i, name in enumerate(self.names[: len(at)]) if name})
@@ -199,3 +192,14 @@ class Grid:
         self.sums = np.delete(self.sums, places, axis=axis)
         dropped = set(places.tolist())
         self.labels[axis] = [label for i, label in enumerate(self.labels[axis]) if i not in dropped]
+
+
+def missing_cells(count: int, first: Mapping[str, Label], cluster: str, place: Place) -> RegisterError:
+    """The error for cells without a row: how many, and the key of the first."""
+    return RegisterError(
+        f"{count} missing cell{'s' if count > 1 else ''}; the first has no row",
+        where=Place(file=place.file, key=key_text(first)),
+        expected=f"every {cluster or 'cell'} in every cell; tasks are matched by name, never by position",
+        next_step="Add the rows, or let the plan say how missing cells are treated.",
+        code="missing-cells",
+    )

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from prereg_kit.cells import sparse
 from prereg_kit.cells.constants import Constants
 from prereg_kit.cells.counts import whole_counts
 from prereg_kit.cells.keys import Packer
@@ -21,7 +22,7 @@ from prereg_kit.cells.walk import MissingPolicy, Part, Walk
 from prereg_kit.errors import RegisterError
 from prereg_kit.errors import Where as Place
 
-_MOST_CELLS = 1 << 28
+_MOST_CELLS = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -125,8 +126,9 @@ def gather(
     episodes: str | None,
     policy_repeats: Literal["refuse", "drop_exact"],
     missing_values: MissingPolicy,
+    complete: bool,
 ) -> Gathered:
-    """Sum the selected rows by cell.
+    """Sum the selected rows by cell; `complete` says that every cell must have a row.
 
     Raises:
         RegisterError: see `prereg_kit.cells.table.cell_table`.
@@ -146,6 +148,7 @@ def gather(
     sums, counts = Sums((1,) * len(layout.cells)), Sums((1,) * len(layout.cells))
     constants, owners = Constants(layout.fixed), _Owners(watch_runs)
     used = 0
+    hopeless = False
     for part in walk:
         part, locals_ = located(part, layout.fields, walk)  # noqa: PLW2901 - narrowed to the arms and steps asked for
         if not part.size:
@@ -155,6 +158,9 @@ def gather(
         constants.look(part)
         owners.look(part, locals_[0], locals_[1], (layout.dims[0].size, layout.dims[1].size))
         keys = packer.pack(locals_, part.size)
+        hopeless = complete and sparse.hopeless(layout.cells, rows.size)
+        if hopeless:
+            continue  # the keys are kept, and say what is missing
         shape = tuple(1 << each.bits for each in layout.cells)
         _require_room(shape, layout)
         sums.reshape(shape)
@@ -171,6 +177,10 @@ def gather(
         raise walk.selector.nothing()
     constants.require(walk)
     owners.require(walk, layout)
+    if hopeless:
+        labels = [each.labels(walk.scan.levels.get(each.column, _NONE)) for each in layout.cells]
+        cells = packer.kept() >> sum(each.bits for each in layout.repeats)
+        raise sparse.refusal(cells, layout.cells, labels, Place(file=rows.files[0]))
     notes = [f"{walk.excluded} rows without a {value} were left out"] if walk.excluded else []
     repeated = packer.repeated()
     if len(repeated):

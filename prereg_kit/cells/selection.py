@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from fractions import Fraction
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from prereg_kit.cells.labels import listing, shown
 from prereg_kit.cells.source import Block, Label, Levels, Mask, Rows, Scan, Where
 from prereg_kit.errors import RegisterError
 from prereg_kit.errors import Where as Place
+from prereg_kit.plan.fields import exact
 from prereg_kit.registers import ColumnType
 
 TRUTH = {"True": True, "true": True, "1": True, "False": False, "false": False, "0": False}
@@ -61,8 +61,8 @@ def matches(label: Label, literal: str, type_: ColumnType) -> bool:
         return True
     if type_ == "number":
         try:
-            return Fraction(label) == Fraction(literal)
-        except (ValueError, ZeroDivisionError):
+            return label.isascii() and literal.isascii() and exact(label) == exact(literal)
+        except ValueError:
             return False
     return literal in ("true", "false") and TRUTH.get(label) is TRUTH[literal] and not label.isdigit()
 
@@ -83,6 +83,14 @@ class Selector:
         self._seen = {name: np.zeros(0, dtype=np.bool_) for name in self._wanted}
         for name, wanted in self._wanted.items():
             type_ = rows.columns[name]
+            if not wanted:
+                raise RegisterError(
+                    f"`where` lists no value of {name!r}, so that no row can be selected",
+                    where=Place(file=rows.files[0], field=name),
+                    expected="at least one value",
+                    next_step="List the values in the endpoint's `where`, or leave the column out.",
+                    code="no-rows-selected",
+                )
             for literal in wanted:
                 fits = (type_ != "integer" or _INTEGER.fullmatch(literal)) and (
                     type_ != "boolean" or literal in TRUTH

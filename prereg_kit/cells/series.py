@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,6 +21,7 @@ from prereg_kit.cells.walk import Part, Walk
 from prereg_kit.errors import RegisterError
 from prereg_kit.errors import Where as Place
 
+_SAFE = 1 << 62
 _MOST_ROWS = 1_000_000
 
 
@@ -110,9 +112,9 @@ def _twice(row: ValueRow, other: ValueRow, identifying: Sequence[str], value: st
 
 @dataclass(frozen=True, eq=False)
 class OutcomeTable:
-    """Outcomes of one unit: `numerators / denominator`, shape [schedules, samples], int64."""
+    """Outcomes of one unit: `numerators / denominator`, shape [schedules, samples], int64 or Python integers."""
 
-    numerators: npt.NDArray[np.int64]
+    numerators: npt.NDArray[Any]
     denominator: int
 
 
@@ -149,7 +151,7 @@ def outcome_tables(
         packer.pack(locals_, part.size)
         part.use()
         top, bottom = part.numerators(value).astype(object), part.block.values[value].denominator
-        common = int(np.lcm(scale, bottom))
+        common = math.lcm(scale, bottom)
         numbers = [old * (common // scale) for old in numbers]
         numbers.append(top * (common // bottom))
         scale = common
@@ -183,9 +185,9 @@ def outcome_tables(
                 )
             grid = [[line[label] for label in canonical_order(line)]
                     for line in (cells[label] for label in canonical_order(cells))]  # fmt: skip
-            result.setdefault(text_of(one), {})[text_of(two)] = OutcomeTable(
-                np.array(grid, dtype=np.int64), scale
-            )
+            small = all(abs(number) < _SAFE for line in grid for number in line)
+            numbers_ = np.array(grid, dtype=np.int64 if small else object)
+            result.setdefault(text_of(one), {})[text_of(two)] = OutcomeTable(numbers_, scale)
     return result
 
 

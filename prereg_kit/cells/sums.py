@@ -44,10 +44,10 @@ class Sums:
         factor = self.denominator // denominator
         largest = max((abs(int(numerators.min())), abs(int(numerators.max()))), default=0) * factor
         self._bound += largest * len(numerators)
-        if self._bound >= _SAFE and self.totals.dtype != object:
+        if max(self._bound, factor) >= _SAFE and self.totals.dtype != object:
             self.totals = self.totals.astype(object)
         flat = self.totals.reshape(-1)
-        if largest * len(numerators) < _SAFE:
+        if max(largest * len(numerators), factor) < _SAFE:
             numbers = numerators.astype(np.int64, copy=False)
             numbers = numbers * factor if factor != 1 else numbers
             if flat.dtype == object:
@@ -61,7 +61,7 @@ class Sums:
 
     def _scale(self, factor: int) -> None:
         self._bound *= factor
-        if self._bound >= _SAFE and self.totals.dtype != object:
+        if max(self._bound, factor) >= _SAFE and self.totals.dtype != object:
             self.totals = self.totals.astype(object)
         self.totals *= factor
 

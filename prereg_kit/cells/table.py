@@ -77,7 +77,8 @@ class CellTable:
         sizes = np.unique(self.episodes[self.episodes > 0]).tolist()
         common = math.lcm(*sizes) if sizes else 1
         largest = max((abs(int(self.successes.min())), abs(int(self.successes.max()))), default=0)
-        factors = np.zeros(self.episodes.shape, dtype=object if common * largest >= 1 << 62 else np.int64)
+        wide = common * max(largest, 1) >= 1 << 62
+        factors = np.zeros(self.episodes.shape, dtype=object if wide else np.int64)
         np.floor_divide(common, self.episodes, out=factors, where=self.episodes > 0, casting="unsafe")
         return self.successes * factors, common * self.scale
 
@@ -134,7 +135,8 @@ def cell_table(
         averaged=averaged, values=(value,) if episodes is None else (value, episodes),
     )  # fmt: skip
     found = gather(rows, layout, value=value, value_kind=value_kind, episodes=episodes, policy_repeats=policy.repeats,
-                   missing_values=policy.missing_values)  # fmt: skip
+                   missing_values=policy.missing_values,
+                   complete=policy.missing == "refuse" and policy.orphans == "refuse")  # fmt: skip
     return _finished(found, policy, cluster is not None)
 
 

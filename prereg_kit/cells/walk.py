@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +16,9 @@ from prereg_kit.cells.selection import Selector, require_columns
 from prereg_kit.cells.source import (
     BAD,
     MISSING,
+    MOST_COMMON,
+    MOST_DIGITS,
+    WIDE,
     Block,
     Ints,
     Label,
@@ -97,6 +102,7 @@ class Walk:
         self.required = tuple(required)
         self.selector = Selector(rows, where)
         self.values = dict(values or {})
+        self._common = dict.fromkeys(self.values, 1)
         require_columns(rows, (*self.values, *lists), "the endpoint's value")
         names = tuple(dict.fromkeys((*self.selector.columns, *self.key, *self.required, *coded)))
         self.scan: Scan = rows.scan(names, self.values, tuple(lists))
@@ -160,13 +166,15 @@ class Walk:
         )
 
     def _checked(self, part: Part, name: str) -> Part:
+        self._share(part, name)
         states = part.block.values[name].states
         if states is None:
             return part
         states = states if part.rows is None else states[part.rows]
-        bad = np.flatnonzero(states == BAD)
-        if len(bad):
-            raise self._refused(part, int(bad[0]), name, len(bad))
+        for state in (BAD, WIDE):
+            bad = np.flatnonzero(states == state)
+            if len(bad):
+                raise self._refused(part, int(bad[0]), name, len(bad), state)
         absent = states == MISSING
         if not absent.any():
             return part
@@ -184,8 +192,31 @@ class Walk:
             code="missing-value",
         )
 
-    def _refused(self, part: Part, i: int, name: str, count: int) -> RegisterError:
+    def _share(self, part: Part, name: str) -> None:
+        """Keep the common denominator of all values so far within its bound."""
+        denominator = part.block.values[name].denominator
+        common = math.lcm(self._common[name], denominator)
+        if common <= MOST_COMMON:
+            self._common[name] = common
+            return
+        for i, top in enumerate(part.numerators(name).tolist()):
+            own = Fraction(int(top), denominator).denominator
+            self._common[name] = math.lcm(self._common[name], own)
+            if self._common[name] > MOST_COMMON:
+                raise self._refused(part, i, name, 1, WIDE)
+
+    def _refused(self, part: Part, i: int, name: str, count: int, state: int) -> RegisterError:
         row = part.position(i)
+        if state == WIDE:
+            return RegisterError(
+                f"a {name} too large or too fine to be exact",
+                where=self.place(part.block, row, name),
+                expected=f"at most {MOST_DIGITS} digits before and after the point, and a common denominator of all "
+                f"values of at most {len(str(MOST_COMMON)) - 1} digits",
+                found=part.block.raw(name, row),
+                next_step="Round the values, or give them in another unit.",
+                code="bad-value",
+            )
         boolean = self.values[name] == "boolean"
         return RegisterError(
             f"a {name} that is not {'a truth value' if boolean else 'an exact number'}"

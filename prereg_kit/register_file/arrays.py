@@ -12,12 +12,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from prereg_kit.cells.selection import TRUTH
-from prereg_kit.cells.source import BAD, MISSING, OK, Ints, Label, Levels, Lists, ValueKind, Values
+from prereg_kit.cells.source import (
+    BAD,
+    MISSING,
+    MOST_COMMON,
+    OK,
+    WIDE,
+    Ints,
+    Label,
+    Levels,
+    Lists,
+    ValueKind,
+    Values,
+    within_bounds,
+)
 from prereg_kit.errors import RegisterError, Where
 from prereg_kit.plan.fields import exact
 from prereg_kit.registers import ColumnType
 
 _NO_VALUE = frozenset({"", "na", "n/a", "nan", "none", "null", "<na>"})
+_TRUTH_WORDS = ("True", "False", "true", "false")
 _DENSE_RANGE = 1 << 22
 _EXACT_FLOAT = 10**15
 _PLACES = 15
@@ -259,10 +273,15 @@ def _through_levels(column: pa.DictionaryArray, kind: ValueKind) -> Values:
 def _from_objects(values: list[Any], kind: ValueKind) -> Values:
     states = np.zeros(len(values), dtype=np.int8)
     numbers: list[Fraction] = []
+    common = 1
     for i, value in enumerate(values):
         number, states[i] = _number(value, kind)
+        shared = math.lcm(common, number.denominator)
+        if shared > MOST_COMMON:
+            number, states[i] = Fraction(0), WIDE
+        else:
+            common = shared
         numbers.append(number)
-    common = math.lcm(*(number.denominator for number in numbers)) if numbers else 1
     tops = [number.numerator * (common // number.denominator) for number in numbers]
     small = all(abs(top) < 1 << 62 for top in tops)
     return Values(
@@ -278,7 +297,15 @@ def _number(value: object, kind: ValueKind) -> tuple[Fraction, int]:
         if isinstance(value, str):
             return (Fraction(TRUTH[value]), OK) if value in TRUTH else (none, BAD)
         return (Fraction(int(value)), OK) if value in (0, 1) else (none, BAD)
+    if isinstance(value, str) and not value.isascii():
+        return (
+            none,
+            BAD,
+        )  # digits of other scripts look like numbers to Python, and to nobody else who reads the file
+    if isinstance(value, bool) or value in _TRUTH_WORDS:
+        return Fraction(TRUTH[str(value)]), OK
     try:
-        return (Fraction(int(value)) if isinstance(value, bool) else exact(value)), OK
+        number = exact(value)
     except (ValueError, OverflowError):
         return none, BAD
+    return (number, OK) if within_bounds(number) else (none, WIDE)
