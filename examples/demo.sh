@@ -9,7 +9,9 @@ rm -rf "$build"
 mkdir -p "$build"
 cd "$build"
 
-step() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+bold='' plain=''
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then bold=$(printf '\033[1m') plain=$(printf '\033[0m'); fi
+step() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
 run() { printf '$ %s\n' "$*"; "$@"; }
 
 step '1. Freeze a plan. The embedded demo authority stamps it, which proves nothing about time.'
