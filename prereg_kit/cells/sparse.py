@@ -54,7 +54,7 @@ def refusal(
     ranks = [_ranks(before, after)[code] for before, after, code in zip(labels, orders, codes, strict=True)]
     sizes = [len(each) for each in orders]
     runs = np.zeros((*sizes[:3], 1), dtype=np.int64)
-    np.add.at(runs, (ranks[0], ranks[1], ranks[2], 0), 1)
+    runs[ranks[0], ranks[1], ranks[2], 0] = 1
     names = [each.column for each in fields]
     grid = Grid(runs, runs, names[:4], orders[:4], averaged={}, place=place)
     try:
