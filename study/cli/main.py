@@ -17,7 +17,9 @@ VERBS = {
 
 
 @click.group(
-    cls=LazyGroup, verbs=VERBS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=LazyGroup,
+    verbs=VERBS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 def cli() -> None:
     """When do paired rollouts help group-relative RL of LLM agents?"""
