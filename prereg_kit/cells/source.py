@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -28,18 +27,11 @@ Ints = npt.NDArray[np.integer[Any]]
 Mask = npt.NDArray[np.bool_]
 
 OK, MISSING, BAD, WIDE = 0, -1, -2, -3
-"""States of a value: there, absent (null, empty, NaN), not of the declared kind, or beyond the bounds below."""
+"""States of a value: there, absent (null, empty, NaN), not of the declared kind, or a number beyond the bounds of
+`prereg_kit.plan.fields.exact` or of `MOST_COMMON`."""
 
-MOST_DIGITS = 100
-"""A number has at most this many digits before the decimal point and after it; a ratio's parts likewise."""
 MOST_COMMON = 10**300
 """The values of one endpoint have a common denominator of at most this size."""
-
-
-def within_bounds(number: Fraction) -> bool:
-    """Whether a number is one that was measured, and small enough for every figure made from it to be a float."""
-    most: int = 10**MOST_DIGITS
-    return abs(number.numerator) < most * number.denominator and number.denominator <= most
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from prereg_kit.cells.source import (
     BAD,
     MISSING,
     MOST_COMMON,
-    MOST_DIGITS,
     WIDE,
     Block,
     Ints,
@@ -211,7 +210,7 @@ class Walk:
             return RegisterError(
                 f"a {name} too large or too fine to be exact",
                 where=self.place(part.block, row, name),
-                expected=f"at most {MOST_DIGITS} digits before and after the point, and a common denominator of all "
+                expected="numbers between -1e30 and 1e30 with at most sixty decimals, and a common denominator of all "
                 f"values of at most {len(str(MOST_COMMON)) - 1} digits",
                 found=part.block.raw(name, row),
                 next_step="Round the values, or give them in another unit.",

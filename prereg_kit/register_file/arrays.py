@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -24,7 +25,6 @@ from prereg_kit.cells.source import (
     Lists,
     ValueKind,
     Values,
-    within_bounds,
 )
 from prereg_kit.errors import RegisterError, Where
 from prereg_kit.plan.fields import exact
@@ -32,6 +32,7 @@ from prereg_kit.registers import ColumnType
 
 _NO_VALUE = frozenset({"", "na", "n/a", "nan", "none", "null", "<na>"})
 _TRUTH_WORDS = ("True", "False", "true", "false")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?[0-9]+/0*[1-9][0-9]*")
 _DENSE_RANGE = 1 << 22
 _EXACT_FLOAT = 10**15
 _PLACES = 15
@@ -253,6 +254,8 @@ def _from_floats(column: pa.Array, kind: ValueKind) -> Values:
         if (scaled / 10.0**places == finite).all():
             return Values(scaled.astype(np.int64), 10**places, states)
     fallback = _from_objects(finite.tolist(), kind)
+    if fallback.states is not None:  # the two never speak of one row: what is absent or infinite is 0 here
+        states = fallback.states if states is None else np.where(states == OK, fallback.states, states)
     return Values(fallback.numerators, fallback.denominator, states)
 
 
@@ -305,7 +308,13 @@ def _number(value: object, kind: ValueKind) -> tuple[Fraction, int]:
     if isinstance(value, bool) or value in _TRUTH_WORDS:
         return Fraction(TRUTH[str(value)]), OK
     try:
-        number = exact(value)
+        return exact(value), OK
     except (ValueError, OverflowError):
-        return none, BAD
-    return (number, OK) if within_bounds(number) else (none, WIDE)
+        return none, WIDE if _is_number(value) else BAD
+
+
+def _is_number(value: object) -> bool:
+    """Whether a value is a number that was refused for its size alone."""
+    if isinstance(value, str):
+        return bool(_NUMBER.fullmatch(value.strip()))
+    return not isinstance(value, float) or math.isfinite(value)

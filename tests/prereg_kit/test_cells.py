@@ -515,7 +515,11 @@ def test_a_rate_is_a_count_over_a_count():
     assert both.per == {"independent": (4, 10), "paired": (0, 10)}
     outside = [{**row, "all_correct": not row["all_correct"]} for row in groups()]
     none = count_rate(
-        registers(outside, "groups"), "groups", where={"arm": ARMS}, numerator="spurious", denominator="all_correct"
+        registers(outside, "groups"),
+        "groups",
+        where={"arm": ARMS},
+        numerator="spurious",
+        denominator="all_correct",
     )
     assert (none.numerator, none.denominator, none.rows_outside) == (0, 6, 4)
     with pytest.raises(RegisterError, match="no row has all of"):
@@ -534,7 +538,11 @@ def test_a_rate_refuses_repeated_rows_or_drops_them_as_declared():
     rows = [*groups(), groups()[13]]
     with pytest.raises(RegisterError) as caught:
         count_rate(
-            registers(rows, "groups"), "groups", where={"arm": ARMS}, numerator="spurious", denominator="all_correct"
+            registers(rows, "groups"),
+            "groups",
+            where={"arm": ARMS},
+            numerator="spurious",
+            denominator="all_correct",
         )
     assert caught.value.code == "repeated-rows"
     assert "row=3" in caught.value.where.key
@@ -559,6 +567,200 @@ def test_a_rate_of_counts_sums_whole_numbers():
     found = count_rate(registers(rows, "counts"), "counts", where={}, numerator="successes")
     assert found.rate == Fraction(2080, 3726)
     assert found.per["1"] == (680, 1263)
+
+
+def counts(*rows: tuple[str, object, object], **more) -> Registers:
+    return registers([
+        {"run_id": f"{arm}{i}", "condition": "C4", "arm": arm, "seed": i, "step": 0, **more, "successes": x, "episodes": n}
+        for i, (arm, x, n) in enumerate(rows)
+    ], "counts")  # fmt: skip
+
+
+@pytest.mark.parametrize(("x", "n"), [(801, 800), (-5, 10), (5, -10), (1, 0), ("1/2", 2), ("0.5", "1.5")])
+def test_a_rate_refuses_counts_that_nobody_can_have_counted(x, n):
+    as_text = [str] * 2 if isinstance(x, str) else [int] * 2
+    found = counts(("a", as_text[0](7), as_text[1](9)), ("a", as_text[0](x), as_text[1](n)))
+    with pytest.raises(RegisterError) as caught:
+        count_rate(found, "counts", where={"arm": "a"}, numerator="successes")
+    assert caught.value.code == "impossible-count"
+    assert caught.value.where.field == "successes"
+    assert caught.value.where.key.startswith("2 (")
+
+
+def test_a_run_without_anything_to_count_counts_nothing():
+    found = count_rate(counts(("a", 0, 0), ("a", 3, 4)), "counts", where={}, numerator="successes")
+    assert (found.rate, found.per["a0"]) == (Fraction(3, 4), (0, 0))
+
+
+@pytest.mark.parametrize("column", ["condition", "arm", "split", "regime", "quantity", "bench"])
+def test_a_rate_never_pools_what_tells_measurements_apart_unless_where_lists_it(column):
+    rows = [
+        {"run_id": "a", "seed": 0, "arm": "t", "condition": "C", "split": "s", "regime": "r", "quantity": "q",
+         "bench": "b", "step": step, "successes": 1, "episodes": 4}
+        for step in (0, 20)
+    ]  # fmt: skip
+    assert count_rate(registers(rows, "counts"), "counts", where={}, numerator="successes").denominator == 8
+    rows.append({**rows[0], "run_id": "b", "seed": 1, column: "other", "successes": 4})
+    with pytest.raises(RegisterError) as caught:
+        count_rate(registers(rows, "counts"), "counts", where={}, numerator="successes")
+    assert (caught.value.code, caught.value.where.field) == ("mixed", column)
+    both = {column: (str(rows[0][column]), "other")}
+    assert count_rate(registers(rows, "counts"), "counts", where=both, numerator="successes").numerator == 6
+    one = count_rate(registers(rows, "counts"), "counts", where={column: "other"}, numerator="successes")
+    assert (one.numerator, one.denominator) == (4, 4)
+
+
+def test_columns_of_a_declared_key_number_the_rows_of_a_rate():
+    rows = [{"arm": "a", "prompt": f"p{i}", "solved": i < 3} for i in range(5)]
+    with pytest.raises(RegisterError, match="several values of prompt"):
+        count_rate(registers(rows), "episodes", where={}, numerator="solved")
+    found = count_rate(registers(rows), "episodes", where={}, numerator="solved", key=("arm", "prompt"))
+    assert found.rate == Fraction(3, 5)
+    pooled = count_rate(registers(rows), "episodes", where={}, numerator="solved", pooled=("prompt",))
+    assert pooled.rate == found.rate
+
+
+def test_only_ascii_digits_are_numbers():
+    good = [{**row, "score": "0" if row["schedule"] else "1"} for row in episodes(FIRST)]
+    table(good, value="score", value_kind="number")
+    for text in ("１", "٣", "१२", "1２", "²", "\u30001"):
+        rows = [{**row, "score": text if i == 4 else row["score"]} for i, row in enumerate(good)]
+        error = refused(rows, value="score", value_kind="number")
+        assert (error.code, error.found) == ("bad-value", text)
+        assert error.where.key.startswith("5 (")
+    rows = [{**row, "level": str(row["schedule"] / 4)} for row in good]
+    assert refused(rows, where={"level": "０.25"}).code == "absent-value"
+
+
+def test_truth_words_are_numbers_as_truth_values_are():
+    for true, false in (("True", "False"), ("true", "false"), (True, False)):
+        rows = [{**row, "true_success": true if row["true_success"] else false} for row in episodes(FIRST)]
+        found = table(rows, value_kind="number")
+        assert differences(found) == [[0, HALF], [HALF, -HALF], [HALF, 1]]
+    assert (
+        refused([{**row, "true_success": "TRUE"} for row in episodes(FIRST)], value_kind="number").code
+        == "bad-value"
+    )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "1e31",
+        "-1e400",
+        "1e-61",
+        "1e-4000",
+        "9" * 31,
+        "1/" + "7" * 61,
+        "3" * 4000 + "/7",
+        "9" * 5000,
+        1e31,
+        1e-61,
+    ],
+)
+def test_numbers_beyond_the_bounds_are_refused_with_row_and_column(value):
+    rows = [{**row, "score": type(value)(1)} for row in episodes(FIRST)]
+    table(rows, value="score", value_kind="number")
+    rows[6]["score"] = value
+    error = refused(rows, value="score", value_kind="number")
+    assert (error.code, error.where.field) == ("bad-value", "score")
+    assert error.where.key.startswith("7 (arm=independent, seed=0, task=2")
+    assert "too large or too fine" in str(error)
+    assert len(str(error)) < 700
+
+
+def test_numbers_at_the_bounds_are_exact():
+    for text in ("1e30", "-1e30", "1e-60", "9" * 30, "1/" + "9" * 60):
+        rows = [{**row, "score": text if row["arm"] == "paired" else "0"} for row in episodes(FIRST)]
+        assert all(gap == Fraction(text) for line in differences(table(rows, value="score", value_kind="number"))
+                   for gap in line)  # fmt: skip
+
+
+def primes(count: int) -> list[int]:
+    found: list[int] = []
+    number = 2
+    while len(found) < count:
+        if all(number % prime for prime in found if prime * prime <= number):
+            found.append(number)
+        number += 1
+    return found
+
+
+@pytest.mark.parametrize("files", [1, 3])
+def test_ratios_without_a_common_denominator_are_refused_and_not_computed(tmp_path, files):
+    rows = [
+        {"arm": arm, "seed": 0, "task": str(p), "schedule": 0, "score": f"1/{p}"}
+        for arm in ARMS
+        for p in primes(1500)
+    ]
+    for i in range(files):
+        pq.write_table(pa.table(frame(rows[i::files])), tmp_path / f"{i}.parquet")
+    error = refused(open_register([tmp_path]), value="score", value_kind="number")
+    assert error.code == "bad-value"
+    assert "common denominator" in str(error)
+    few = [row for row in rows if int(row["task"]) < 300]  # 62 primes, whose product has 121 digits
+    found = table(few, value="score", value_kind="number")
+    assert differences(found) == [[0] * 62]
+    assert (
+        Fraction(int(found.successes[0].sum()), found.scale) == sum(Fraction(row["score"]) for row in few) / 2
+    )
+
+
+def test_floats_of_full_precision_have_exact_differences():
+    source = random.Random(3)
+    rows = [{**row, "score": source.random()} for row in episodes(FIRST)]
+    found = differences(table(rows, value="score", value_kind="number"))
+    wanted = [
+        [
+            sum(Fraction(repr(row["score"])) * (1 if row["arm"] == "paired" else -1)
+                for row in rows if (row["seed"], row["task"]) == (seed, task)) / 2
+            for task in ("2", "10")
+        ]
+        for seed in (0, 1, 2)
+    ]  # fmt: skip
+    assert found == wanted
+    zeros = [{**row, "score": 0.0 if row["seed"] else 1e-50} for row in rows]
+    assert differences(table(zeros, value="score", value_kind="number")) == [[0, 0]] * 3
+
+
+def test_large_outcomes_stay_exact():
+    rows = [
+        {"run_id": "r", "arm": "a", "seed": 0, "step": 0, "task": "t", "schedule": i, "sample": j, "outcome": f"{i + j}e29"}
+        for i in range(2) for j in range(2)
+    ]  # fmt: skip
+    grid = outcome_tables(registers(rows, "luck"), "luck", where={})["r"]["t"]
+    assert grid.numerators.tolist() == [[0, 10**29], [10**29, 2 * 10**29]]
+    assert grid.denominator == 1
+
+
+def diagonal(count: int, arms=ARMS) -> list[dict]:
+    return [
+        {"arm": arm, "seed": i, "task": f"t{i:05d}", "schedule": 0, "true_success": True}
+        for arm in arms
+        for i in range(count)
+    ]
+
+
+def test_far_too_few_rows_are_refused_as_a_small_table_is():
+    for count in (3, 4096):  # 2 x 4096 x 4096 cells would take gigabytes
+        error = refused(diagonal(count))
+        assert error.code == "missing-cells"
+        assert f"{2 * count * (count - 1)} missing cells" in str(error)
+        assert error.where.key == "arm=paired, seed=0, task=t00001"
+        rows = [row for row in diagonal(count) if (row["arm"], row["seed"]) != ("independent", 1)]
+        error = refused(rows)
+        assert error.code == "orphan-seeds"
+        assert "seed 1 only in arm paired" in str(error)
+        rows = [{**row, "step": row["seed"] % 3} for row in diagonal(count)]
+        error = refused(rows, axis="step")
+        assert error.code == "missing-step"
+        assert (error.where.key, "step 1, 2 is missing" in str(error)) == ("arm=paired, seed=0", True)
+
+
+def test_a_where_without_values_selects_nothing_and_says_so():
+    error = refused(episodes(FIRST), where={"task": ()})
+    assert error.code == "no-rows-selected"
+    assert "lists no value of 'task'" in str(error)
 
 
 def test_distinct_values_inside_a_list_and_inside_a_group_of_rows():
