@@ -34,7 +34,7 @@ _SHORT_WEIGHTS = {
     "address_change": 60,
     "cancel_pending": 10,
     "cancel_refund": 30,
-    "partial_refund": 60,
+    "partial_refund": 300,
     "reserve_ship": 50,
     "ship_reserved": 40,
     "ticket_order": 20,
@@ -75,7 +75,7 @@ def demonstration(
 def short_profile(profile: Profile) -> Profile:
     """The same world and words with tasks of one sub-request, and more of what is hardest to copy.
 
-    What is learned last where tasks come as in the pools is which of two amounts, and which of two addresses.
+    What is learned last is which of two amounts belongs to a product: it takes some ten thousand refunds.
     """
     weights = tuple(_SHORT_WEIGHTS[name] for name in TEMPLATES)
     world = replace(profile.world, template_weights=weights, count_weights=(1, 0, 0))
