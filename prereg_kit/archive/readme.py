@@ -51,6 +51,12 @@ def _stamp(stamp: StampRecord, document: str) -> list[str]:
     return [*lines, "```", ""]
 
 
+def _beside(path: str) -> str:
+    if path == "check.json":
+        return "`check.json` is what `prereg check` said of the plan's rules when it was frozen.\n"
+    return f"`{_plain(path)}` was frozen with it.\n"
+
+
 def readme(record: FreezeRecord) -> str:
     """The Markdown text for a record."""
     name = record.document.path
@@ -67,6 +73,7 @@ def readme(record: FreezeRecord) -> str:
         "```",
         "",
         *[f"The document {remark}.\n" for remark in record.remarks],
+        *[_beside(attachment.path) for attachment in record.attachments],
         "## Check the bytes",
         "",
         "```sh",
