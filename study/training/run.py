@@ -58,7 +58,7 @@ class Result:
         status: completed or stopped.
         record: run.json.
         progress: the evaluations of this attempt.
-        seconds: processor seconds by part, summed over this attempt's steps.
+        seconds: seconds by part, summed over this attempt's steps.
     """
 
     done: int
@@ -125,7 +125,9 @@ def execute(request: Request, tell: Tell, told: StepZeroTold | None = None) -> R
             raise
         status = "completed" if done == run.tier.optimisation.steps else "stopped"
         spent = {"processor_seconds": time.process_time() - cpu, "seconds": time.perf_counter() - wall}
-        run_record.end(out, record, status, done, **{key: round(value, 1) for key, value in spent.items()})
+        rounded: dict[str, Any] = {key: round(value, 1) for key, value in spent.items()}
+        rounded["seconds_of_steps"] = {key: round(value, 2) for key, value in seconds.items()}
+        run_record.end(out, record, status, done, **rounded)
         run_record.write_index(out, record)
         return Result(done, status, record, progress, seconds)
 

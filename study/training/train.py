@@ -77,7 +77,9 @@ class RunTrainer(PairedTrainer):
         self._writing = root / f".writing-{secrets.token_hex(4)}"
         self._writing.mkdir(parents=True)
         try:
-            with warnings.catch_warnings():  # PEFT looks for a published config of the base, and ours has none
+            with (
+                warnings.catch_warnings()
+            ):  # PEFT looks for a published config of the base, and ours has none
                 warnings.filterwarnings("ignore", message="Could not find a config file")
                 transformers.Trainer._save_checkpoint(self, model, trial)
             name = checkpoints.name_of(step)
