@@ -12,6 +12,8 @@ from click.testing import CliRunner
 from prereg_kit import load_plan
 from prereg_kit.checking import check, planned_seeds
 from prereg_kit.cli.main import cli
+from prereg_kit.dry_rows import rows
+from prereg_kit.plan.endpoint import Selection
 from prereg_kit.register_file import Registers
 from prereg_kit.worth import worth
 from tests.plans import small
@@ -192,3 +194,68 @@ def test_pictures_are_drawn_for_every_simulated_rule(tmp_path: Path) -> None:
     )
     assert done.return_value == 0
     assert sorted(p.name for p in (tmp_path / "figures").iterdir()) == ["H1-map.svg", "H1-seeds.svg"]
+
+
+ENDPOINTS = {
+    "one seed": "{register: episodes, value: true_success, where: {seed: 0}}",
+    "two seeds": "{register: episodes, value: true_success, where: {seed: [4, 7]}}",
+    "two tasks": "{register: episodes, value: true_success, where: {task: [a, b]}}",
+    "two splits": "{register: episodes, value: true_success, where: {split: [test, validation]}}",
+    "numbers that are none": "{register: episodes, value: true_success, where: {a: ², b: '--1', c: [1, x]}}",
+    "steps": "{register: episodes, value: true_success, where: {step: [0, 9]}, over: {column: step, weights: {0: 1}}}",
+}
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS.values(), ids=ENDPOINTS)
+def test_conditions_on_what_an_endpoint_crosses_are_no_defect(endpoint: str) -> None:
+    rule = "{interval: {endpoint: e, lower_above: 0}}"
+    assert report(rule, endpoints=f"  e: {endpoint}\n").findings == ()
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "rule"),
+    [
+        ("kind: series, register: probe, value: ratio, unit: ratio, axis: checkpoint",
+         "at_every: {endpoint: e, over: checkpoint, below: 1}"),
+        ("kind: series, register: probe, value: ratio, unit: ratio, axis: checkpoint, relative_to: 1, where: {seed: 3}",
+         "at_every: {endpoint: e, over: checkpoint, below: 1}"),
+        ("kind: luck_share, register: luck, unit: share", "estimate: {endpoint: e, at_least: 0.1}"),
+        ("kind: rate, register: groups, count: spurious, among: all_correct, where: {arm: t, step: [0, 20]}",
+         "rate: {endpoint: e, at_most: 0.1}"),
+        ("kind: mean, register: episodes, value: true_success, where: {arm: t, seed: [3, 4]}",
+         "estimate: {endpoint: e, at_least: 0.1}"),
+        ("kind: steps_to_threshold, register: episodes, value: true_success, threshold: 0.5, where: {seed: [1, 2]}",
+         "every_seed: {endpoint: e, below: 0}"),
+        ("kind: distinct, register: groups, value: schedule_seeds, group: [run_id, row], where: {row: [2, 3]}",
+         "invariant: {endpoint: e, each_group_has: one_value}"),
+    ],
+)  # fmt: skip
+def test_every_kind_of_endpoint_is_measured_on_its_own_columns(endpoint: str, rule: str) -> None:
+    assert report(f"{{{rule}}}", endpoints=f"  e: {{{endpoint}}}\n").findings == ()
+
+
+def test_a_declared_key_is_part_of_the_invented_rows() -> None:
+    head = "registers: {episodes: {key: [arm, seed, task, visit, site]}}\n"
+    assert report(RULE, head=head).findings == ()
+
+
+def test_a_series_with_two_values_at_one_point_cannot_be_evaluated() -> None:
+    endpoint = "  e: {kind: series, register: probe, value: ratio, unit: ratio, axis: checkpoint, where: {seed: [0, 1]}}\n"
+    (finding,) = report("{at_every: {endpoint: e, over: checkpoint, below: 1}}", endpoints=endpoint).findings
+    assert (finding.code, "two values at one checkpoint" in finding.message) == ("not-evaluable", True)
+
+
+def test_lists_of_conditions_give_rows_of_every_value() -> None:
+    text = small(
+        RULE,
+        endpoints="  e: {register: episodes, value: true_success, where: {split: [a, b], task: [x, y], seed: 5}}\n",
+    )
+    plan = load_plan(text.encode()).effective.plan
+    endpoint = plan.endpoints["e"]
+    assert isinstance(endpoint, Selection)
+    found = list(rows(plan, endpoint, "typical", 3))
+    assert len(found) == 2 * 2 * 2 * 2  # arms, splits, tasks, schedules
+    assert {(row["split"], row["task"], row["seed"]) for row in found} == {
+        (s, t, 5) for s in "ab" for t in "xy"
+    }
+    assert list(rows(plan, endpoint, "no rows", 3)) == []

@@ -107,3 +107,24 @@ def test_lines_are_known_for_every_path_and_fall_back_to_the_nearest_ancestor() 
     assert document.line(("a", "b", 1, "c")) == 4
     assert document.line(("a", "b", 1, "missing")) == 4
     assert document.line(("nothing",)) == 1
+
+
+def test_merge_keys_that_multiply_are_refused_quickly() -> None:
+    """Eight levels of nine aliases each: 9 ** 8 merged keys from less than a kilobyte."""
+    lines = ["a0: &a0 {x: 1}"]
+    lines += [f"a{i}: &a{i} {{<<: [{', '.join([f'*a{i - 1}'] * 9)}]}}" for i in range(1, 9)]
+    assert len("\n".join(lines)) < 1000
+    with pytest.raises(DocumentError, match="aliases expand to too many values"):
+        read("\n".join(lines))
+
+
+@pytest.mark.parametrize("step", ["[*a{}]", "{{x: *a{}}}", "{{<<: *a{}}}"])
+def test_chains_of_aliases_end_before_the_stack_does(step: str) -> None:
+    def chain(length: int) -> str:
+        return "\n".join(
+            ["a0: &a0 {x: 1}", *(f"a{i + 1}: &a{i + 1} {step.format(i)}" for i in range(length))]
+        )
+
+    assert isinstance(read(chain(20)), dict)
+    with pytest.raises(DocumentError, match="nest too deeply"):
+        read(chain(3000))

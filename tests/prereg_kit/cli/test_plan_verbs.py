@@ -201,6 +201,21 @@ def test_an_unfrozen_plan_is_labelled_in_every_output(repository: Path) -> None:
         assert "NOT FROZEN" in prereg("render", out / "verdicts.json", "--format", form).output
 
 
+def test_another_study_of_the_index_blocks_nothing_and_rows_used_are_those_of_each_file(repository: Path) -> None:
+    register = index(repository, [digest_of(repository), "f" * 64])
+    (repository / "1-t0.parquet").write_bytes(b"PAR1 altered")
+    (repository / "1-r1.parquet").unlink()
+    done = prereg("decide", "--register", register, "--root", repository, "--json")
+    found = json.loads(done.stdout)
+    assert found["hypotheses"]["H1"]["outcome"] == "pass"
+    assert [(each["rows"], each["used"]) for each in found["registers"]] == [(4, 4)] * 6
+    rows = repository / "rows.csv"
+    pd.DataFrame([*cell_rows(ONE), {**cell_rows(ONE)[0], "arm": "other"}]).to_csv(rows, index=False)
+    done = prereg("decide", "--register", rows, "--plan", repository / "plan.yaml", "--json")
+    (used,) = json.loads(done.stdout)["registers"]
+    assert (used["format"], used["rows"], used["used"]) == ("csv", 25, 24)
+
+
 def test_rows_without_a_plan_ask_for_one(repository: Path) -> None:
     rows = repository / "rows.csv"
     pd.DataFrame(cell_rows(ONE)).to_csv(rows, index=False)
