@@ -2,7 +2,7 @@
 
 Everything here reads a `Source`, of which `prereg_kit.register_file.Registers` is the one that knows files.
 Rows are streamed in blocks and only integers are accumulated, so that memory follows the number of cells and
-not the number of rows (plus eight bytes a row for finding duplicates).
+not the number of rows (plus eight bytes a row for finding duplicates, and one for telling used rows).
 """
 
 from prereg_kit.cells.groups import GroupCount, distinct_per_group
