@@ -89,7 +89,6 @@ MEANING = {
     "Plan.predictions": "what the authors expect, with their confidence",
     "Plan.gates": "what follows from the outcomes",
     "Plan.families": "hypotheses whose intervals are widened together",
-    "Plan.exploratory": "a statement for readers; it changes no verdict",
     "Arms.column": "the column that tells the arms apart",
     "Arms.treatment": "differences are treatment minus reference",
     "Arms.reference": "the other value",

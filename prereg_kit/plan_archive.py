@@ -118,7 +118,7 @@ def labels(loaded: LoadedPlan) -> tuple[str, ...]:
     late = [a.amendment.id for a in loaded.effective.amendments if a.amendment.known in LATE]
     if late:
         banners.append(
-            f"RULES CHANGED BY AMENDMENT {', '.join(late)} WHEN RESULTS EXISTED: see what was known, below"
+            f"RULES CHANGED BY AMENDMENT {', '.join(late)} WHEN RESULTS EXISTED: the amendment says what was known"
         )
     return tuple(banners)
 

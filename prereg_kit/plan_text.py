@@ -30,9 +30,16 @@ def _lines(effective: EffectivePlan, frozen: bool) -> Iterator[str]:
     yield f"{plan.title or plan.id}"
     yield f"  {plan.id}, prereg.plan/1, {plan.kind}{'' if frozen else ', NOT FROZEN'}"
     yield f"  sha256 {effective.digest}"
+    if plan.authors:
+        yield from _wrapped("by " + ", ".join(plan.authors), "  ")
     yield from _wrapped(plan.note, "  ")
     yield from _amendments(effective)
     yield from _head(plan)
+    if plan.thesis or plan.definitions:
+        yield ""
+        yield from _wrapped(plan.thesis, "")
+        for term, meaning in plan.definitions.items():
+            yield from _wrapped(f"{term}: {meaning}", "  ", "      ")
     yield ""
     yield "Hypotheses"
     for name, hypothesis in plan.hypotheses.items():

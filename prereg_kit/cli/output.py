@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from prereg_kit.plan.amendment import KNOWN_IN_WORDS
 from prereg_kit.report import rounding
 from prereg_kit.report.outcome_rows import Row
 from prereg_kit.report.page import Page, PredictionRow, build
@@ -153,6 +154,12 @@ def print_verdicts(verdicts: Verdicts, out: Console, *, title: str | None = None
     out.print(_text(f"Plan {plan.id}, {'frozen' if plan.frozen else 'not frozen'}"))
     out.print(_text(f"Time: {plan.time}"))
     out.print(_text(f"SHA-256 {plan.digest}"))
+    for amendment in plan.amendments:
+        known = KNOWN_IN_WORDS.get(amendment.known, amendment.known)
+        out.print(_text(f"Amendment {amendment.id}, written when {known}", "bold"))
+        _hang(out, _text(f"Because: {amendment.reason}"))
+        for change in amendment.changes:
+            _hang(out, _text(change))
     out.print()
     out.print(_outcomes(page, out))
     out.print()

@@ -111,7 +111,7 @@ def decide(
         labels.append("RETROSPECTIVE: decided on figures that others published")
     said = [*effective.notices, *notes, *court.notes]
     if runs is None:
-        said.append("no index of runs was given: planned runs that are missing cannot be told from the rows")
+        said.append("no index of runs was given: failed, excluded and repeated runs cannot be told from rows alone")
     verdicts = Verdicts(
         evaluator=f"prereg-kit {__version__}",
         plan=plan_ref(effective, standing),

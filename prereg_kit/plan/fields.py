@@ -73,14 +73,6 @@ def _whole(value: object) -> int:
     raise ValueError("a whole number of at most 18 digits")
 
 
-def _flag(value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    if value in ("true", "false"):
-        return value == "true"
-    raise ValueError("true or false")
-
-
 def _texts(value: Any) -> Any:  # noqa: ANN401 - checked by the field's own type afterwards
     return (
         [value]
@@ -108,7 +100,6 @@ def _percentile(value: object) -> object:
 
 Exact = Annotated[Fraction, BeforeValidator(exact), PlainSerializer(decimal_text, return_type=str)]
 Whole = Annotated[int, BeforeValidator(_whole)]
-Flag = Annotated[bool, BeforeValidator(_flag)]
 Text = Annotated[str, BeforeValidator(_text)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(_texts)]
 Name = Annotated[

@@ -37,7 +37,6 @@ from prereg_kit.plan.endpoint import (
 from prereg_kit.plan.fields import (
     Column,
     Exact,
-    Flag,
     Level,
     Listed,
     Moment,
@@ -211,7 +210,6 @@ class Plan(Value):
     predictions: dict[Name, Prediction] = Field(default_factory=dict)
     gates: dict[Name, Gate] = Field(default_factory=dict)
     families: dict[Name, Family] = Field(default_factory=dict)
-    exploratory: Flag = False
 
     def criteria(self) -> tuple[tuple[Place, Criterion_], ...]:
         """Every top-level criterion with its path in the plan."""
