@@ -59,7 +59,6 @@ WORDS: tuple[tuple[object, str], ...] = (
     (fields.Exact, "exact number"),
     (fields.Level, "level"),
     (fields.Whole, "whole number"),
-    (fields.Flag, "true or false"),
     (fields.Sha256, "SHA-256"),
     (fields.Moment, "date or time in UTC"),
     (fields.PercentileMethod, "`percentile`"),
