@@ -7,6 +7,7 @@ import textwrap
 import click
 
 from prereg_kit.checking import CheckReport
+from prereg_kit.visible import terminal_line
 from prereg_kit.worth import Worth
 
 WIDTH = 100
@@ -66,5 +67,11 @@ def _worth(each: Worth) -> None:
 
 def _say(text: str, indent: str = "") -> None:
     click.echo(
-        textwrap.fill(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        textwrap.fill(
+            terminal_line(text),
+            WIDTH,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
     )
