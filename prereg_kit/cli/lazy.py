@@ -91,6 +91,8 @@ def run(group: click.Group, name: str) -> None:
             result = group.main(prog_name=name, standalone_mode=False)
             code: int | str | None = result if isinstance(result, int) else 0
         except SystemExit as error:
+            if isinstance(error.__context__, BrokenPipeError):
+                raise error.__context__ from None  # rich ends the program itself, with 1
             code = error.code
         sys.stdout.flush()  # a full disk behind `>` shows here at the latest
     except BaseException as error:
