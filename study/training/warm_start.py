@@ -34,11 +34,11 @@ _SHORT_WEIGHTS = {
     "address_change": 60,
     "cancel_pending": 10,
     "cancel_refund": 30,
-    "partial_refund": 300,
+    "partial_refund": 160,
     "reserve_ship": 50,
     "ship_reserved": 40,
-    "ticket_order": 20,
-    "ticket_customer": 20,
+    "ticket_order": 30,
+    "ticket_customer": 30,
 }
 
 
