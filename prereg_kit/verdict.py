@@ -55,6 +55,10 @@ class Reason(_Value):
     message: str
 
 
+_SHOWN_BITS = 8192
+"""A longer fraction is compared exactly and shown as a float only."""
+
+
 def as_float(number: Fraction) -> float:
     """The nearest float.
 
@@ -64,10 +68,9 @@ def as_float(number: Fraction) -> float:
     try:
         return float(number)
     except OverflowError as error:
+        size = number.numerator.bit_length() - number.denominator.bit_length()
         raise DecisionError(
-            "a number too large to be shown",
-            expected="at most 1.8e308",
-            found=f"about 1e{len(str(abs(number).__ceil__())) - 1}",
+            "a number too large to be shown", expected="at most 1.8e308", found=f"about 2**{size}"
         ) from error
 
 
@@ -82,7 +85,9 @@ class Figure(_Value):
     def of(cls, number: Fraction | float, evidence: Evidence = "recomputed") -> Figure:
         """A figure from an exact fraction, or from a float that has no exact form."""
         if isinstance(number, Fraction):
-            return cls(value=as_float(number), exact=str(number), evidence=evidence)
+            digits = number.numerator.bit_length() + number.denominator.bit_length()
+            shown = str(number) if digits <= _SHOWN_BITS else None
+            return cls(value=as_float(number), exact=shown, evidence=evidence)
         return cls(value=number, evidence=evidence)
 
 

@@ -83,7 +83,7 @@ def decide(
         effective: the plan with its amendments.
         registers: the rows.
         runs: the index of runs of this plan, or None where only rows were given.
-        files: what was read, for the record; rows used are filled in.
+        files: what was read, for the record.
         notes: what the reader of the registers passed over.
         standing: where the plan comes from.
 
@@ -111,11 +111,13 @@ def decide(
         labels.append("RETROSPECTIVE: decided on figures that others published")
     said = [*effective.notices, *notes, *court.notes]
     if runs is None:
-        said.append("no index of runs was given: failed, excluded and repeated runs cannot be told from rows alone")
+        said.append(
+            "no index of runs was given: failed, excluded and repeated runs cannot be told from rows alone"
+        )
     verdicts = Verdicts(
         evaluator=f"prereg-kit {__version__}",
         plan=plan_ref(effective, standing),
-        registers=tuple(_with_use(file, court) for file in files),
+        registers=tuple(files),
         labels=tuple(labels),
         hypotheses=hypotheses,
         predictions=predictions,
@@ -141,11 +143,6 @@ def _curve(table: AlongAxis) -> Curve:
         for i, arm in enumerate(table.arms)
     }
     return Curve(table.column, table.axis, arms)
-
-
-def _with_use(file: RegisterRef, court: Court) -> RegisterRef:
-    used = court.rows_used.get(file.format.removeprefix("prereg.").partition("/")[0], 0)
-    return file.model_copy(update={"used": min(file.rows, used) if used else file.used})
 
 
 def plan_ref(effective: EffectivePlan, standing: Standing) -> PlanRef:

@@ -40,7 +40,6 @@ def _table(
         key=request.key,
         policy=request.policy,
     )
-    request.used[request.endpoint.register_] = table.rows_used
     request.notes += [f"{request.name}: {note}" for note in table.notes]
     return table
 

@@ -46,7 +46,6 @@ class Court:
         self._measured: dict[tuple[object, ...], Measured] = {}
         self._intervals: dict[tuple[object, ...], tuple[Interval, Fraction, Fraction] | Reason] = {}
         self._verdicts: dict[str, Verdict] = {}
-        self.rows_used: dict[str, int] = {}
         self.notes: list[str] = []
         self.tables: dict[str, AlongAxis] = {}
 
@@ -125,8 +124,6 @@ class Court:
         assert isinstance(endpoint, Selection)
         request = Request(self.effective, self.registers, self.runs, name, endpoint, dict(self._each))
         result = measure.measure(request)
-        for kind, used in request.used.items():
-            self.rows_used[kind] = max(self.rows_used.get(kind, 0), used)
         if request.along is not None:
             self.tables[name] = request.along
         self.notes += [note for note in request.notes if note not in self.notes]

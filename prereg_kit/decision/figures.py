@@ -19,12 +19,10 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def _rows(request: Request, value: str, columns: tuple[str, ...]) -> tuple[cells.ValueRow, ...]:
-    rows = cells.value_rows(
+    return cells.value_rows(
         request.registers, request.endpoint.register_, where=request.where, value=value, columns=columns,
         key=request.key,
     )  # fmt: skip
-    request.used[request.endpoint.register_] = len(rows)
-    return rows
 
 
 def series(request: Request, endpoint: Series) -> Measured:

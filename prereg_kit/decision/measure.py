@@ -130,11 +130,12 @@ def _planned_but_absent(request: Request, error: RegisterError) -> Unknown | Non
 
 
 def _rate(request: Request, endpoint: Rate) -> Measured:
+    how = request.effective.plan.resampling
     found = cells.count_rate(
         request.registers, endpoint.register_, where=request.where, numerator=endpoint.count,
         denominator=endpoint.among, key=request.key, repeats=request.policy.repeats,
+        pooled=tuple(column for column in (how.pairs, how.clusters) if column),
     )  # fmt: skip
-    request.used[endpoint.register_] = found.rows_used
     request.notes += [f"{request.name}: {note}" for note in found.notes]
     if found.rate is None:
         return request.unknown(
@@ -185,7 +186,6 @@ def _distinct(request: Request, endpoint: Distinct) -> Measured:
     found = cells.distinct_per_group(
         request.registers, endpoint.register_, where=request.where, value=endpoint.value, group=endpoint.group
     )
-    request.used[endpoint.register_] = found.rows_used
     return Groups(
         request.name, "share of groups", found.groups, found.single, found.first_single, found.first_several
     )

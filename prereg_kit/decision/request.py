@@ -31,7 +31,7 @@ class AlongAxis:
 
 @dataclass
 class Request:
-    """One endpoint to measure; `used` and `notes` are filled on the way."""
+    """One endpoint to measure; `notes` and `along` are filled on the way."""
 
     effective: EffectivePlan
     registers: Source
@@ -39,7 +39,6 @@ class Request:
     name: str
     endpoint: Selection
     each: dict[str, str]
-    used: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     along: AlongAxis | None = None
 

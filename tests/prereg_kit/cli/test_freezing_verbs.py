@@ -108,6 +108,11 @@ def test_the_demo_authority_shows_the_way_and_is_never_enough(prereg: Run, here:
 
 def test_a_plan_is_read_strictly_and_named_by_its_id(prereg: Run, here: Path) -> None:
     assert prereg("new", "plan.yaml")[0] == 0
+    code, _, err = prereg("freeze", "plan.yaml")
+    assert code == 1
+    assert "placeholder" in err
+    plan = here / "plan.yaml"
+    plan.write_text(re.sub("<(.*?)>", r"\1", plan.read_text()))
     code, _, _ = prereg("freeze", "plan.yaml")
     assert code == 0
     assert archive.load_frozen(here / "frozen/my-study").record.kind == "plan"

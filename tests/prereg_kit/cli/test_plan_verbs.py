@@ -201,7 +201,9 @@ def test_an_unfrozen_plan_is_labelled_in_every_output(repository: Path) -> None:
         assert "NOT FROZEN" in prereg("render", out / "verdicts.json", "--format", form).output
 
 
-def test_another_study_of_the_index_blocks_nothing_and_rows_used_are_those_of_each_file(repository: Path) -> None:
+def test_another_study_of_the_index_blocks_nothing_and_rows_used_are_those_of_each_file(
+    repository: Path,
+) -> None:
     register = index(repository, [digest_of(repository), "f" * 64])
     (repository / "1-t0.parquet").write_bytes(b"PAR1 altered")
     (repository / "1-r1.parquet").unlink()
