@@ -5,7 +5,7 @@ BIN     = $(VENV)/bin
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BUILD  ?= build
 
-.PHONY: help demo demo-train test test-kit test-slow lint types bench fuzz check-tsa clean
+.PHONY: help reports demo demo-train test test-kit test-slow lint types bench fuzz check-tsa clean
 
 help:
 	@echo 'make demo        freeze, verify, decide and render a small study and a published one (no torch)'
@@ -52,6 +52,14 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# the published study's outcomes as they stand in the repository; a test holds them to the registers
+reports: $(VENV)/.kit
+	rm -rf reports/paired-rollouts
+	$(BIN)/prereg decide --register registers/runs.parquet --out reports/paired-rollouts >/dev/null
+	for form in md html csv; do \
+	  $(BIN)/prereg render reports/paired-rollouts/verdicts.json --format $$form --out reports/paired-rollouts/outcomes.$$form; \
+	done
 
 bench: $(VENV)/.dev
 	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done

@@ -12,6 +12,7 @@ import pytest
 from prereg_kit import decide, load_plan
 from prereg_kit.digest import sha256_file
 from prereg_kit.plan_archive import amendments
+from prereg_kit.report import load, render
 from prereg_kit.verdict import Verdict, Verdicts
 from study.errors import StudyError
 from study.published import tables
@@ -226,3 +227,13 @@ def test_the_amendment_names_the_plan_in_the_repository() -> None:
     (source,) = amendments(ROOT)
     record = json.loads((ROOT / "frozen/paired-rollouts/freeze.json").read_text())
     assert f"amends: {record['document']['sha256']}" in source.data.decode()
+
+
+def test_the_reports_in_the_repository_are_those_of_its_registers(verdicts: Verdicts) -> None:
+    folder = ROOT / "reports/paired-rollouts"
+    kept = load(folder / "verdicts.json")
+    assert kept.hypotheses == verdicts.hypotheses
+    assert kept.predictions == verdicts.predictions
+    assert kept.ledger == verdicts.ledger
+    for form in ("md", "html", "csv"):
+        assert render(kept, form).encode() == (folder / f"outcomes.{form}").read_bytes()
