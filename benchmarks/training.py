@@ -34,7 +34,7 @@ def measured_run(arm: str, steps: int, store: Path | None, folder: Path):
     table = read_tier("cpu").model_dump()
     if store is None:
         table["warm_start"]["steps"] = 1
-        table["warm_start"]["short_steps"] = 0
+        table["warm_start"]["short_steps"] = table["warm_start"]["refund_steps"] = 0
     run = resolve(Tier.model_validate(table), condition="C2", arm=arm, seed=0)
     quiet_process(run)
     folder.mkdir()

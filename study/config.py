@@ -92,6 +92,7 @@ class WarmStart(_Strict):
     seed: Annotated[int, Field(ge=0, lt=1 << 31)]
     steps: Count
     batch: Count
+    refund_steps: Annotated[int, Field(ge=0)]
     short_steps: Annotated[int, Field(ge=0)]
     short_batch: Count
     learning_rate: Positive
@@ -195,6 +196,9 @@ class Tier(_Strict):
             )
         if (self.policy.kind == "small") != (self.rollouts.sampler == "lockstep"):
             raise ValueError("a small policy samples in lockstep, a pretrained one through vllm")
+        warm = self.warm_start
+        if warm is not None and warm.refund_steps + warm.short_steps > warm.steps:
+            raise ValueError("the first stages of the warm start are longer than the whole")
         if self.policy.kind == "small" and self.warm_start is None:
             raise ValueError("a randomly initialised policy needs a warm_start")
         return self

@@ -8,7 +8,7 @@ Rows of a batch are passed in length order in two halves, which changes nothing 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,7 +34,7 @@ _SHORT_WEIGHTS = {
     "address_change": 60,
     "cancel_pending": 10,
     "cancel_refund": 30,
-    "partial_refund": 160,
+    "partial_refund": 60,
     "reserve_ship": 50,
     "ship_reserved": 40,
     "ticket_order": 30,
@@ -72,28 +72,37 @@ def demonstration(
     return Demonstration(tokens, own, success)
 
 
-def short_profile(profile: Profile) -> Profile:
-    """The same world and words with tasks of one sub-request, and more of what is hardest to copy.
+def stages(profile: Profile, setting: WarmStart) -> list[tuple[Profile, int, int]]:
+    """(profile, steps, batch) of the three stages: partial refunds, one sub-request, tasks as in the pools.
 
-    What is learned last is which of two amounts belongs to a product: it takes some ten thousand refunds.
+    Ids are copied soonest where sequences are short. Which of two amounts belongs to a product is one token in a
+    refund; among other tasks it is still a coin's toss after ten thousand refunds, alone it is learned in as many.
     """
-    weights = tuple(_SHORT_WEIGHTS[name] for name in TEMPLATES)
-    world = replace(profile.world, template_weights=weights, count_weights=(1, 0, 0))
-    return replace(profile, name=f"{profile.name}-short", world=world)
+    rest = setting.steps - setting.refund_steps - setting.short_steps
+    return [
+        (_only(profile, "refunds", {"partial_refund": 1}), setting.refund_steps, setting.short_batch),
+        (_only(profile, "short", _SHORT_WEIGHTS), setting.short_steps, setting.short_batch),
+        (profile, rest, setting.batch),
+    ]
+
+
+def _only(profile: Profile, name: str, weights: Mapping[str, int]) -> Profile:
+    """The same world and words with tasks of one sub-request."""
+    numbers = tuple(weights.get(template, 0) for template in TEMPLATES)
+    world = replace(profile.world, template_weights=numbers, count_weights=(1, 0, 0))
+    return replace(profile, name=f"{profile.name}-{name}", world=world)
 
 
 def batch_at(
     profile: Profile, wire: CompactWire, setting: WarmStart, law: CompiledLaw, step: int
 ) -> list[Demonstration]:
-    """The batch of a step: in the first `short_steps` tasks of one sub-request, then tasks as in the pools.
-
-    Ids are copied soonest where sequences are short.
-    """
-    if step < setting.short_steps:
-        first, size, world = step * setting.short_batch, setting.short_batch, short_profile(profile)
-    else:
-        first, size, world = (step - setting.short_steps) * setting.batch, setting.batch, profile
-    return [demonstration(world, wire, setting, law, index) for index in range(first, first + size)]
+    """The batch of a step, demonstrations counted on within its stage."""
+    for world, steps, size in stages(profile, setting):
+        if step < steps:
+            first = step * size
+            return [demonstration(world, wire, setting, law, index) for index in range(first, first + size)]
+        step -= steps
+    raise ConfigError("a step beyond the warm start", expected=f"fewer than {setting.steps}")
 
 
 def law_at(rate: float) -> CompiledLaw:
@@ -110,11 +119,9 @@ def law_at(rate: float) -> CompiledLaw:
 
 def pool_digest(profile: Profile, setting: WarmStart) -> str:
     """SHA-256 that names the warm-up tasks used: profiles, pool and ranges determine them."""
-    short = setting.short_steps * setting.short_batch
-    long = (setting.steps - setting.short_steps) * setting.batch
     value = {
         "pool": WARMUP,
-        "tasks": [[short_profile(profile).digest(), short], [profile.digest(), long]],
+        "tasks": [[world.digest(), steps * size] for world, steps, size in stages(profile, setting)],
     }
     return sha256_bytes(canonical_json(value))
 

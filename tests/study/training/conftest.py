@@ -27,7 +27,12 @@ def small_run():
 
     def make(condition="C2", arm="paired", seed=0, block_size=None, scale_rewards="group", **changes):
         table = read_tier("smoke").model_dump()
-        for name, value in {"warm_start__steps": 4, **changes}.items():
+        for name, value in {
+            "warm_start__steps": 4,
+            "warm_start__refund_steps": 1,
+            "warm_start__short_steps": 1,
+            **changes,
+        }.items():
             section, _, field = name.partition("__")
             if field:
                 table[section][field] = value

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from study.backoffice.pools import POOL_SIZES, WARMUP, warmup_task
+from study.backoffice.profile import TEMPLATES
 from study.backoffice.profiles import COMPACT
 from study.config_file import read_tier
 from study.errors import ConfigError, StudyError
@@ -18,12 +19,19 @@ LAW = warm_start.law_at(0.25)
 
 def test_demonstrations_come_from_a_pool_of_their_own():
     wire = CompactWire(COMPACT)
-    rows = warm_start.batch_at(COMPACT, wire, SETTING, LAW, SETTING.short_steps)
-    assert len(rows) == SETTING.batch
     assert WARMUP not in POOL_SIZES
-    short = warm_start.short_profile(COMPACT)
-    assert all(len(warmup_task(short, index).parts) == 1 for index in range(50))
-    assert short.digest() != COMPACT.digest()
+    refunds, short, whole = warm_start.stages(COMPACT, SETTING)
+    assert sum(steps for _, steps, _ in (refunds, short, whole)) == SETTING.steps
+    assert whole[0] is COMPACT
+    for (world, _, _), templates in ((refunds, {"partial_refund"}), (short, set(TEMPLATES))):
+        tasks = [warmup_task(world, index) for index in range(300)]
+        assert all(len(task.parts) == 1 for task in tasks)
+        assert {task.parts[0].template for task in tasks} == templates
+    assert len({world.digest() for world, _, _ in (refunds, short, whole)}) == 3
+    for step, size in ((0, 32), (SETTING.refund_steps, 32), (SETTING.steps - 1, 16)):
+        assert len(warm_start.batch_at(COMPACT, wire, SETTING, LAW, step)) == size
+    with pytest.raises(ConfigError, match="beyond"):
+        warm_start.batch_at(COMPACT, wire, SETTING, LAW, SETTING.steps)
     one = warm_start.pool_digest(COMPACT, SETTING)
     assert one != warm_start.pool_digest(COMPACT, SETTING.model_copy(update={"steps": 2}))
 
