@@ -61,10 +61,10 @@ reports: $(VENV)/.kit
 	  $(BIN)/prereg render reports/paired-rollouts/verdicts.json --format $$form --out reports/paired-rollouts/outcomes.$$form; \
 	done
 
-bench: $(VENV)/.dev
+bench: $(VENV)/.study
 	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
 
-fuzz: $(VENV)/.dev
+fuzz: $(VENV)/.dev  # coverage-guided where atheris is installed (the `fuzz` extra), else structured mutations alone
 	$(BIN)/python tests/fuzz/fuzz_token.py --seconds 600
 
 check-tsa: $(VENV)/.kit

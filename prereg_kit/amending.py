@@ -1,4 +1,4 @@
-"""Amendments before they are frozen: the parent they must name, and a trial of every change."""
+"""Amendments before they are frozen: the parent they must name, and whether every change applies."""
 
 from __future__ import annotations
 

@@ -130,6 +130,7 @@ def check(effective: EffectivePlan, sample: Registers | None = None) -> CheckRep
             )
     findings += _placeholders(plan)
     valued: list[Worth] = []
+    said += _uncounted(plan)
     for name in plan.hypotheses:
         found = worth(effective, name, seeds)
         if isinstance(found, str):
@@ -137,7 +138,7 @@ def check(effective: EffectivePlan, sample: Registers | None = None) -> CheckRep
         else:
             valued.append(found)
             said += [f"{name}: {line}" for line in _warnings(found)]
-    claims = [each.hypothesis for each in valued if each.null == 0]
+    claims = [each.hypothesis for each in valued if each.null == 0 and each.counted]
     together = _family(effective, claims, seeds)
     return CheckReport(
         plan.id, effective.digest, seeds, tuple(findings), tuple(valued), together, tuple(said)
@@ -169,6 +170,14 @@ def _summary(each: Worth) -> dict[str, Any]:
             zip(("nominal", "if_only_seeds_vary"), each.actual_level, strict=True)
         ),
     }  # fmt: skip
+
+
+def _uncounted(plan: Plan) -> Iterator[str]:
+    """Rules with named results of which none counts as a pass: every verdict of theirs will read inconclusive."""
+    for name, hypothesis in plan.hypotheses.items():
+        if hypothesis.outcomes is not None and "pass" not in hypothesis.counts_as.values():
+            named = ", ".join(hypothesis.outcomes)
+            yield f"{name}: no result ({named}) counts as a pass; `counts_as` says which do, else all are inconclusive"
 
 
 def _warnings(each: Worth) -> Iterator[str]:

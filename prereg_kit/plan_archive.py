@@ -49,7 +49,12 @@ def read_bytes(path: Path) -> bytes:
         data = path.read_bytes()
     except OSError as error:
         raise NotCheckedError(
-            "the file cannot be read", where=Where(file=str(path)), found=error.strerror, code="file-absent"
+            "the file cannot be read",
+            where=Where(file=str(path)),
+            expected="a plan, or a frozen folder such as frozen/ID",
+            found=error.strerror,
+            next_step="Check the path; `ls frozen` shows what is frozen here.",
+            code="file-absent",
         ) from error
     archive.refuse_pointer(data, str(path))
     return data

@@ -4,7 +4,7 @@ A register is a table. Its format stands in the Parquet file's metadata under th
 `prereg.episodes/1`; an unknown major version is refused. Columns beyond those listed are welcome. A table
 without a format (plain Parquet, CSV, a data frame) is read by the same rules with the columns it has.
 
-The key of a register is every column that identifies a row: not its values, not `run_id`. A column that is a
+The key of a register is what tells its rows apart, without what was measured and without `run_id`. A column that is a
 `key` here identifies; a `value` was measured; a `detail` describes and is never compared. Columns that no
 format lists identify when they hold text or whole numbers, and are values when they hold fractions or truth
 values.

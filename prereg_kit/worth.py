@@ -38,6 +38,7 @@ class Worth:
 
     Attributes:
         null: the effect at which a pass is false: 0, or minus the margin of a non-inferiority rule.
+        counted: whether any result of the rule counts as a pass.
         cells: effect x between-seed sd at the planned number of seed pairs.
         curve: number of seed pairs x effect, at the middle sd.
         effect_80: the effect that passes in 80 % of studies at that sd, None if none does.
@@ -50,6 +51,7 @@ class Worth:
     hypothesis: str
     unit: float
     null: float
+    counted: bool
     cells: tuple[Cell, ...]
     curve: tuple[Cell, ...]
     effect_80: float | None
@@ -187,9 +189,13 @@ def worth(effective: EffectivePlan, name: str, seeds: int, studies: int | None =
     at_unit = _cell(cells, middle, middle)
     null = 0.0 if claims_an_effect(hypothesis) else -middle
     level = _actual_level(hypothesis, setting, seeds)
+    counted = hypothesis.outcomes is None or "pass" in hypothesis.counts_as.values()
+    sentence = f"No result of {name} counts as a pass."
+    if counted:
+        sentence = _sentence(name, cells, conditional, (null, middle), needed, seeds)
     return Worth(
-        name, middle, null, tuple(cells), tuple(curve), needed, at_unit.binding, level, tuple(conditional),
-        _sentence(name, cells, conditional, (null, middle), needed, seeds),
+        name, middle, null, counted, tuple(cells), tuple(curve), needed, at_unit.binding, level, tuple(conditional),
+        sentence,
     )  # fmt: skip
 
 

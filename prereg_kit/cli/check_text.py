@@ -21,7 +21,7 @@ def print_report(report: CheckReport) -> None:
     for finding in report.findings:
         where = f"{finding.hypothesis}: " if finding.hypothesis else ""
         _say(f"✗ {finding.code}  {where}{finding.message}", "    ")
-    for each in report.worth:
+    for each in (each for each in report.worth if each.counted):
         click.echo("")
         _worth(each)
     if report.family is not None:

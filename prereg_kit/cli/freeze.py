@@ -56,11 +56,15 @@ def _checked(taken: Taken) -> dict[str, bytes]:
     if not report.ok:
         raise PlanError(
             f"{len(report.findings)} finding(s) stand against the freeze, the first: {report.findings[0].message}",
-            where=Where(file=str(taken.path), field=f"hypotheses.{report.findings[0].hypothesis}"),
+            where=Where(file=str(taken.path), field=_field(report.findings[0].hypothesis)),
             next_step=f"`prereg check {taken.path}` shows them all; nothing was frozen.",
             code="check",
         )
     return {"check.json": readable_json(report.to_json())}
+
+
+def _field(hypothesis: str | None) -> str | None:
+    return None if hypothesis is None else f"hypotheses.{hypothesis}"
 
 
 def _one(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import BinaryIO
 
 import click
 
 from prereg_kit import archive
 from prereg_kit.cli.stamping import BANNER, Asking, outcome, report, say, show, stamping_options
-from prereg_kit.errors import ArchiveError, UsageError, Where
+from prereg_kit.errors import ArchiveError, NotCheckedError, UsageError, Where
 
 
 def _nobody(digest: str) -> archive.Stamps:
@@ -61,6 +62,13 @@ def command(
 
     Without options, the authorities that were asked before and did not answer are asked again.
     """
+    if not Path(folder).is_dir():
+        raise NotCheckedError(
+            "no such folder",
+            where=Where(file=str(folder)),
+            expected="a frozen folder such as frozen/ID",
+            code="absent",
+        )
     record = archive.read_record(archive.load_frozen(folder).folder)
     if revocation:
         _refresh(folder, asking, as_json=as_json)

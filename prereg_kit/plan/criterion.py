@@ -108,7 +108,7 @@ class EverySeed(_NeedsBound):
 
 
 class IntervalEnd(Criterion_):
-    """An end of the two-sided interval of a stated level against a bound.
+    """One end of a two-sided interval, at the level written here, lies on the wanted side of a bound.
 
     The lower end is the quantile at (1 - level)/2 and the upper end that at 1 - (1 - level)/2, by inverse CDF.
     """

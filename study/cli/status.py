@@ -23,7 +23,7 @@ _NOTHING: dict[str, Any] = {
 
 
 @click.command(name="status")
-@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--json", "as_json", is_flag=True, help="Print study.status/1.")
 def command(folder: Path, as_json: bool) -> None:
     """Show the runs under FOLDER: step, evaluations, attempts, what each waits for.

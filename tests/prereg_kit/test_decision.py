@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import json
+import os
 import random
+import subprocess
+import sys
 from fractions import Fraction as F
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -352,3 +357,39 @@ def test_a_missing_pair_is_refused_or_left_out_as_the_plan_says_and_its_worst_an
     assert found.stability is not None
     assert (found.stability.missing_worst, found.stability.missing_best) == ("fail", "pass")
     assert "2" in (found.stability.note or "")
+
+
+def test_declared_weights_may_follow_the_spacing_of_the_steps_that_were_planned() -> None:
+    """Steps 0, 20, 40, 80, 100 with the trapezoid's own weights: .50 .60 .64 .70 .72 give 161/250."""
+    text = small("{difference: {endpoint: success, at_least: 0}}").replace(
+        "value: true_success",
+        "value: true_success, over: {column: step, weights: {0: 1, 20: 2, 40: 3, 80: 3, 100: 1}}",
+    )
+    rows = curve_rows((0, 20, 40, 80, 100), (50, 60, 64, 70, 72))
+    found = decide(text.encode(), {"episodes": pd.DataFrame(rows)}).verdicts.hypotheses["H1"]
+    assert found.estimate is not None and found.estimate.exact == "161/250"
+
+
+def test_verdicts_do_not_depend_on_threads_or_on_how_a_register_is_split(tmp_path: Path) -> None:
+    frame = pd.DataFrame(cell_rows(ONE))
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(small("{interval: {endpoint: success, lower_above: -9}}"))
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for number, (_, part) in enumerate(frame.groupby(["arm", "seed"])):
+        part.to_parquet(folder / f"{number}.parquet")
+    frame.to_parquet(tmp_path / "whole.parquet")
+    printed = []
+    for register, threads in ((folder, "1"), (folder, "2"), (tmp_path / "whole.parquet", "1")):
+        environment = {
+            **os.environ,
+            "OMP_NUM_THREADS": threads,
+            "ARROW_NUM_THREADS": threads,
+            "OPENBLAS_NUM_THREADS": threads,
+        }
+        done = subprocess.run(
+            [sys.executable, "-m", "prereg_kit", "decide", "--plan", str(plan), "--register", str(register), "--json"],
+            env=environment, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2],
+        )  # fmt: skip
+        printed.append(json.loads(done.stdout)["hypotheses"])
+    assert printed[0] == printed[1] == printed[2]

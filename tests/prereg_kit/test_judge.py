@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from prereg_kit.decision.clauses import meets
 from prereg_kit.decision.judge import judge
-from prereg_kit.decision.measured import Groups, Measured, Paired, Scalar, Units, Unknown
+from prereg_kit.decision.measured import Groups, Measured, Paired, Reach, Scalar, Steps, Units, Unknown
 from prereg_kit.plan.criterion import Criterion
 from prereg_kit.verdict import Interval, Reason
 
@@ -254,3 +254,44 @@ def test_reported_evidence_taints_the_clause_that_decides_and_no_other() -> None
     assert (clause.outcome, clause.evidence) == ("fail", "recomputed")
     clause = judge(CRITERION.validate_python({"any": rules}), court)
     assert (clause.outcome, clause.evidence) == ("pass", "reported")
+
+
+def censored(first: int | None, second: int | None, horizon: int) -> Steps:
+    """One seed: steps of the treatment and of the reference, None where the curve never arrives."""
+    reach = [Reach(None if at is None else F(at), F(horizon)) for at in (first, second)]
+    return Steps("e", "steps", {"0": reach[0]}, {"0": reach[1]})
+
+
+BELOW = censored(60, None, 100)  # known to lie strictly below -40
+ABOVE = censored(None, 80, 100)  # known to lie strictly above 20
+
+
+@pytest.mark.parametrize(
+    ("measured", "bound", "expected"),
+    [
+        (BELOW, {"at_most": -40}, "pass"),
+        (BELOW, {"below": -40}, "pass"),
+        (BELOW, {"at_least": -40}, "fail"),
+        (BELOW, {"above": -40}, "fail"),
+        (BELOW, {"below": -41}, "not_evaluable"),
+        (BELOW, {"above": -41}, "not_evaluable"),
+        (ABOVE, {"at_least": 20}, "pass"),
+        (ABOVE, {"above": 20}, "pass"),
+        (ABOVE, {"at_most": 20}, "fail"),
+        (ABOVE, {"below": 20}, "fail"),
+        (ABOVE, {"above": 21}, "not_evaluable"),
+        (ABOVE, {"below": 21}, "not_evaluable"),
+        (censored(None, None, 100), {"above": -1000}, "not_evaluable"),
+        (censored(40, 60, 100), {"at_most": -20}, "pass"),
+        (censored(40, 60, 100), {"below": -20}, "fail"),
+    ],
+)
+def test_a_censored_difference_decides_where_its_bound_does(
+    measured: Steps, bound: dict[str, int], expected: str
+) -> None:
+    assert outcome({"every_seed": {"endpoint": "e", **bound}}, Court(e=measured)) == expected
+
+
+def test_a_bound_at_exactly_one_monte_carlo_sd_is_undecided() -> None:
+    rule = {"interval": {"endpoint": "e", "lower_above": 0}}
+    assert outcome(rule, Court(ends=(F(1, 4), F(1)), mc_sd=0.25, e=paired([0]))) == "inconclusive"
