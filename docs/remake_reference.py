@@ -15,14 +15,14 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from prereg_kit.plan import amendment, criterion, endpoint, fields, hypothesis, plan
+from prereg_kit.plan import amendment, criterion, endpoint, fields, hypothesis, parts, plan
 
 PAGE = Path(__file__).parent / "plans.md"
 BEGIN, END = "<!-- fields: made by docs/remake_reference.py -->", "<!-- end of fields -->"
 
 SECTIONS: dict[str, tuple[type[BaseModel], ...]] = {
     "The plan": (plan.Plan, endpoint.Arms),
-    "Runs and resampling": (plan.RunMatrix, plan.PlannedRuns, plan.Exclusion, plan.Resampling),
+    "Runs and resampling": (parts.RunMatrix, parts.PlannedRuns, parts.Exclusion, parts.Resampling),
     "Endpoints": (
         endpoint.Selection, endpoint.Contrast, endpoint.Mean, endpoint.Rate, endpoint.LuckShare, endpoint.Series,
         endpoint.Distinct, endpoint.StepsToThreshold, endpoint.Gap, endpoint.Ratio, endpoint.Over,
@@ -36,17 +36,17 @@ SECTIONS: dict[str, tuple[type[BaseModel], ...]] = {
         hypothesis.Hypothesis, hypothesis.ForEach, hypothesis.Reading, hypothesis.Prediction, hypothesis.Gate,
         hypothesis.Family,
     ),
-    "What surrounds a plan": (plan.Disclosure, plan.Material, plan.RegisterSpec, plan.TimestampPolicy),
+    "What surrounds a plan": (parts.Disclosure, parts.Material, parts.RegisterSpec, parts.TimestampPolicy),
     "Amendments": (amendment.Amendment, amendment.Change),
 }  # fmt: skip
 
 NAMES: dict[type[BaseModel], str] = {
-    plan.Plan: "plan", endpoint.Arms: "arms", plan.RunMatrix: "runs", plan.PlannedRuns: "runs.planned[]",
-    plan.Exclusion: "runs.exclusions[]", plan.Resampling: "resampling", endpoint.Selection: "endpoint",
+    plan.Plan: "plan", endpoint.Arms: "arms", parts.RunMatrix: "runs", parts.PlannedRuns: "runs.planned[]",
+    parts.Exclusion: "runs.exclusions[]", parts.Resampling: "resampling", endpoint.Selection: "endpoint",
     endpoint.Over: "over", criterion.Bounded: "bounds", hypothesis.Hypothesis: "hypothesis",
     hypothesis.ForEach: "for_each", hypothesis.Reading: "reading", hypothesis.Prediction: "prediction",
-    hypothesis.Gate: "gate", hypothesis.Family: "family", plan.Disclosure: "disclosures[]",
-    plan.Material: "materials[]", plan.RegisterSpec: "register", plan.TimestampPolicy: "timestamps",
+    hypothesis.Gate: "gate", hypothesis.Family: "family", parts.Disclosure: "disclosures[]",
+    parts.Material: "materials[]", parts.RegisterSpec: "register", parts.TimestampPolicy: "timestamps",
     amendment.Amendment: "amendment", amendment.Change: "changes[]",
 }  # fmt: skip
 
@@ -286,7 +286,7 @@ def rows(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
     """Each field to be shown: the key of its meaning, and its line of the table."""
     hints = get_type_hints(model, include_extras=True)
     for name, info in model.model_fields.items():
-        if name in ("criterion", "kind") and model not in (plan.Plan, plan.Disclosure):
+        if name in ("criterion", "kind") and model not in (plan.Plan, parts.Disclosure):
             continue  # the name under which the part stands
         if model in (criterion.Holds, criterion.All, criterion.AnyOf, criterion.Not):
             continue  # written as the name and what follows it

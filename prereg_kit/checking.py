@@ -25,7 +25,8 @@ from prereg_kit.partition import Partition, Point, World, examine
 from prereg_kit.plan.criterion import endpoints_of
 from prereg_kit.plan.endpoint import Contrast, Mean, Selection, StepsToThreshold
 from prereg_kit.plan.fields import is_placeholder
-from prereg_kit.plan.plan import Plan, RunMatrix
+from prereg_kit.plan.parts import RunMatrix
+from prereg_kit.plan.plan import Plan
 from prereg_kit.random_stream import StreamKey
 from prereg_kit.register_file import Registers
 from prereg_kit.registers import FORMATS

@@ -143,11 +143,11 @@ def _explain(error: ValidationError, document: Document) -> PlanError:
 @functools.cache
 def _known_fields() -> tuple[str, ...]:
     """Every field name of every part of a plan, as written in a file."""
-    from prereg_kit.plan import criterion, endpoint, hypothesis, plan
+    from prereg_kit.plan import criterion, endpoint, hypothesis, parts, plan
 
     models = [
         each
-        for module in (criterion, endpoint, hypothesis, plan)
+        for module in (criterion, endpoint, hypothesis, parts, plan)
         for each in vars(module).values()
         if isinstance(each, type) and issubclass(each, BaseModel)
     ]

@@ -7,7 +7,7 @@ from fractions import Fraction
 from prereg_kit import interval as engines
 from prereg_kit.decision.measured import Paired
 from prereg_kit.errors import DecisionError
-from prereg_kit.plan.plan import Resampling
+from prereg_kit.plan.parts import Resampling
 from prereg_kit.random_stream import StreamKey
 from prereg_kit.verdict import Interval, Reason
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from prereg_kit.errors import RegisterError, Where
-from prereg_kit.plan.plan import RunMatrix
+from prereg_kit.plan.parts import RunMatrix
 from prereg_kit.registers import RunRow
 from prereg_kit.verdict import LedgerRow
 

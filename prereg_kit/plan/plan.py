@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
-from itertools import product
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -35,155 +33,19 @@ from prereg_kit.plan.endpoint import (
     StepsToThreshold,
 )
 from prereg_kit.plan.fields import (
-    Column,
-    Exact,
-    Level,
-    Listed,
     Moment,
     Name,
-    PercentileMethod,
-    Sha256,
     Text,
     Texts,
     Value,
-    Whole,
 )
 from prereg_kit.plan.hypothesis import Family, Gate, Hypothesis, Prediction
+from prereg_kit.plan.parts import Disclosure, Material, RegisterSpec, Resampling, RunMatrix, TimestampPolicy
 
 FORMAT = "prereg.plan/1"
 Place = tuple[str, ...]
-MAX_RUNS = 100_000
 MAX_CHAIN = 32
 """How many hypotheses, or combined endpoints, may stand on top of each other."""
-
-
-class Resampling(Value):
-    """How intervals are computed: pairs and clusters are resampled crossed; episodes are never pooled.
-
-    `exact` needs no random numbers; `monte_carlo` draws `resamples` from the stream keyed by `seed` and the
-    digest of the original frozen plan; `auto` is exact where its estimated cost is under a minute.
-    """
-
-    pairs: Column = "seed"
-    clusters: Column | None = "task"
-    engine: Literal["auto", "exact", "monte_carlo"] = "auto"
-    resamples: Whole = 10_000
-    seed: Whole = 0
-    interval: PercentileMethod = "percentile"
-    level: Level = Fraction(19, 20)
-
-    @model_validator(mode="after")
-    def _ranges(self) -> Resampling:
-        if not 100 <= self.resamples <= 10_000_000:
-            raise ValueError("resamples between 100 and 10,000,000")
-        if self.seed < 0:
-            raise ValueError("a seed that is not negative")
-        return self
-
-
-class PlannedRuns(Value):
-    """A block of the run matrix: the product of the lists."""
-
-    condition: Listed = ("",)
-    arm: Listed
-    seed: Listed
-    note: Text = ""
-
-
-class Exclusion(Value):
-    """One admissible reason to leave a run out; no other reason excludes."""
-
-    id: Name
-    text: Text
-
-
-class RunMatrix(Value):
-    """Every planned run, and the policy for those that are missing, failed or repeated.
-
-    A seed that only one arm has is refused, unless `missing: exclude_pair` leaves the pair out and says so; the ledger
-    keeps it, and the verdict shows what the missing pairs could have made of it at worst and at best.
-    """
-
-    planned: tuple[PlannedRuns, ...] = ()
-    exclusions: tuple[Exclusion, ...] = ()
-    missing: Literal["refuse", "exclude_pair"] = "refuse"
-    repeated: Literal["refuse"] = "refuse"
-
-    @model_validator(mode="after")
-    def _of_a_readable_size(self) -> RunMatrix:
-        count = sum(len(block.condition) * len(block.arm) * len(block.seed) for block in self.planned)
-        if count > MAX_RUNS:
-            raise ValueError(f"at most {MAX_RUNS} planned runs, not {count}")
-        return self
-
-    def planned_for(self, conditions: Sequence[str], arms: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
-        """The planned cells of some conditions and arms; an empty sequence admits all of them."""
-        return tuple(
-            cell
-            for cell in self.cells()
-            if (not conditions or cell[0] in ("", *conditions)) and (not arms or cell[1] in arms)
-        )
-
-    def cells(self) -> tuple[tuple[str, str, str], ...]:
-        """Every planned (condition, arm, seed), in the order of the plan."""
-        return tuple(
-            dict.fromkeys(
-                cell for block in self.planned for cell in product(block.condition, block.arm, block.seed)
-            )
-        )
-
-
-class Material(Value):
-    """A file that the plan binds: a pool, a config, code. `path` is relative to the plan's repository."""
-
-    path: Text
-    sha256: Sha256
-    what: Text = ""
-
-
-class RegisterSpec(Value):
-    """What the plan says about a register: its key columns, and how defects are treated."""
-
-    key: Texts | None = None
-    repeats: Literal["refuse", "drop_exact"] = "refuse"
-    missing_values: Literal["refuse"] = "refuse"
-    note: Text = ""
-
-
-class Disclosure(Value):
-    """Something that was known before the freeze.
-
-    Where a number was known, `endpoint` and `seed` say of what: the pair's `difference`, or one arm's `value` (with
-    `arm` and, if there is one, the expected value of the reference arm as `baseline`). `prereg check` conditions on it.
-    """
-
-    id: Name
-    kind: Text
-    text: Text
-    runs: Texts = ()
-    known: Text = ""
-    endpoint: Name | None = None
-    seed: Text | None = None
-    difference: Exact | None = None
-    value: Exact | None = None
-    arm: Text | None = None
-    baseline: Exact | None = None
-
-    @model_validator(mode="after")
-    def _of_something(self) -> Disclosure:
-        if self.difference is not None and self.value is not None:
-            raise ValueError("a difference or one arm's value, not both")
-        if (self.difference is not None or self.value is not None) and self.endpoint is None:
-            raise ValueError("the endpoint whose number was known")
-        if self.value is not None and self.arm is None:
-            raise ValueError("the arm whose value was known")
-        return self
-
-
-class TimestampPolicy(Value):
-    """How many distinct operators must vouch for the time."""
-
-    quorum: Annotated[Whole, Field(ge=1, le=16)] = 2
 
 
 class Plan(Value):
