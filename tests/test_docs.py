@@ -76,3 +76,26 @@ def test_links_between_pages_lead_somewhere() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_format_of_the_sources_is_listed_on_the_architecture_page() -> None:
+    sources = [
+        *(ROOT / "prereg_kit").rglob("*.py"),
+        *(ROOT / "study").rglob("*.py"),
+        *(ROOT / "study").rglob("*.toml"),
+    ]
+    named = {
+        name
+        for path in sources
+        for name in re.findall(r"[\"']((?:prereg|study)\.[a-z.-]+/[0-9]+)[\"']", path.read_text())
+    }
+    page = (ROOT / "docs/architecture.md").read_text()
+    listed = set()
+    for line in page.splitlines():
+        names = re.findall(r"`((?:prereg|study)?\.?[a-z.-]+/[0-9]+)`", line)
+        family = ""
+        for name in names:
+            if name.startswith(("prereg.", "study.")):
+                family = name.partition(".")[0]
+            listed.add(name if not name.startswith(".") else family + name)
+    assert named - listed == set()
