@@ -103,7 +103,9 @@ def _bounds(verdict: Verdict) -> list[tuple[float, str]]:
 def _dots(verdict: Verdict) -> dict[str, Figure]:
     if verdict.per_seed:
         return verdict.per_seed
-    return next((clause.per_unit for clause in leaves(verdict.clauses) if clause.per_unit), {})
+    # A difference without figures by seed is a gap of two means: its parts are levels and have no place on this scale.
+    clauses = (clause for clause in leaves(verdict.clauses) if clause.criterion != "difference")
+    return next((clause.per_unit for clause in clauses if clause.per_unit), {})
 
 
 def _spoken(row: Row) -> str:

@@ -548,3 +548,16 @@ def test_a_name_cannot_command_the_terminal_or_break_the_table() -> None:
     assert "\x1b" not in text
     assert "[red]" in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_the_parts_of_a_gap_of_means_are_no_dots_among_differences() -> None:
+    parts = {"after": Figure(value=0.589375), "before": Figure(value=0.481875)}
+    clause = Clause(criterion="difference", words="w", outcome="pass", endpoint="e", per_unit=parts)
+    gap = Verdict(
+        outcome="pass", endpoint="e", unit="proportion", estimate=Figure(value=0.1075), clauses=(clause,)
+    )
+    rows = [line for panel in geometry.forest(build(one(gap))) for line in panel.rows]
+    assert [line.dots for line in rows] == [()]
+    level = gap.model_copy(update={"clauses": (clause.model_copy(update={"criterion": "estimate"}),)})
+    rows = [line for panel in geometry.forest(build(one(level))) for line in panel.rows]
+    assert [len(line.dots) for line in rows] == [2]
