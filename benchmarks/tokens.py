@@ -6,8 +6,7 @@
 Corpora: the repository's vectors; and under $PREREG_SHARED (or `shared` beside the checkout), where there, the
 adversarial and the real tokens. The others get every help: bare tokens are wrapped, openssl gets `-attime` with
 genTime and both `-data` and `-queryfile`, rfc3161ng gets the digest's name and the signer's certificate.
-Times are medians per token of the good ones, in this process except for openssl, which is a process per token;
-they compare only within one run. The throughput part verifies 1,000 different tokens in one loop.
+Times are medians per good token, openssl with its process; the throughput part verifies 1,000 tokens in one loop.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ hypergeometric.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -47,14 +48,14 @@ def hypergeometric(size: int, marked: int, drawn: int) -> Array:
     return law
 
 
-class Design:
-    """An exchangeable coupling of the flips of one group. Subclasses give `flipped` and `sample`."""
+class Design(ABC):
+    """An exchangeable coupling of the flips of one group: a subclass gives `flipped`, and `sample` follows from it."""
 
     name: str
 
+    @abstractmethod
     def flipped(self, size: int, flip_rate: float) -> Array:
         """P(N = 0), ..., P(N = G), shape (G+1,), with E N = G q."""
-        raise NotImplementedError
 
     def kept(self, successes: int, size: int, flip_rate: float) -> Array:
         """P(M = 0), ..., P(M = k): how many of k true successes are observed as such; shape (k+1,)."""
