@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from prereg_kit.decision.clauses import meets
+from prereg_kit.decision.bounds import meets
 from prereg_kit.plan.criterion import (
     All,
     AnyOf,

@@ -1,7 +1,4 @@
-"""One leaf criterion against one measured endpoint: a clause with its figures, distances and reasons. Pure.
-
-Comparisons are between fractions; a tie at a strict bound fails and says that it is a tie.
-"""
+"""One leaf criterion against one measured endpoint: a clause with its figures, distances and reasons. Pure."""
 
 from __future__ import annotations
 
@@ -9,11 +6,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Literal, Protocol
 
+from prereg_kit.decision.bounds import Bounds, bound_reasons, clause, meets, short, undecided, unsure_reason
 from prereg_kit.decision.measured import Groups, Measured, Paired, Scalar, Steps, Units, Unknown
 from prereg_kit.plan.criterion import (
     AtEvery,
     AtMajority,
-    Bounded,
     Criterion_,
     Difference,
     Estimate,
@@ -23,10 +20,7 @@ from prereg_kit.plan.criterion import (
     Op,
     RateCriterion,
 )
-from prereg_kit.verdict import Clause, Evidence, Figure, Interval, Outcome, Reason, as_float
-from prereg_kit.words import criterion_words
-
-Bounds = tuple[tuple[Op, Fraction], ...]
+from prereg_kit.verdict import Clause, Evidence, Interval, Outcome, Reason
 
 
 class Court(Protocol):
@@ -47,82 +41,11 @@ class Court(Protocol):
         """The outcome of another hypothesis and the evidence behind it."""
 
 
-def meets(op: Op, value: Fraction, bound: Fraction) -> bool:
-    """Whether `value` lies on the wanted side of `bound`; a tie meets at_least and at_most only."""
-    if op == "above":
-        return value > bound
-    if op == "at_least":
-        return value >= bound
-    if op == "below":
-        return value < bound
-    return value <= bound
-
-
-def _bound_reasons(value: Fraction, bounds: Bounds) -> tuple[tuple[Reason, ...], Fraction]:
-    """Why the bounds are not met, and the signed distance to the nearest: positive inside, negative outside."""
-    reasons = []
-    distances = []
-    for op, bound in bounds:
-        distances.append(value - bound if op in ("above", "at_least") else bound - value)
-        if not meets(op, value, bound):
-            tie = value == bound
-            reasons.append(
-                Reason(
-                    code="tie-at-strict-bound" if tie else "bound-not-met",
-                    message=f"{_short(value)} is not {op.replace('_', ' ')} {_short(bound)}"
-                    + (": it equals the bound" if tie else ""),
-                )
-            )
-    return tuple(reasons), min(distances)
-
-
-def _short(value: Fraction) -> str:
-    return f"{as_float(value):.6g}"
-
-
-def _bounds(criterion: Criterion_) -> tuple[Fraction, ...]:
-    """The numbers that a criterion compares with, each once, for a reader and for marks on a plot."""
-    if isinstance(criterion, IntervalEnd):
-        return tuple(dict.fromkeys(bound for _, _, bound in criterion.ends))
-    if isinstance(criterion, RateCriterion | Estimate):
-        return tuple(dict.fromkeys(bound for _, bound in criterion.limits))
-    return (
-        tuple(dict.fromkeys(bound for _, bound in criterion.bounds)) if isinstance(criterion, Bounded) else ()
-    )
-
-
-def _clause(
-    criterion: Criterion_,
-    endpoint: str,
-    reasons: tuple[Reason, ...],
-    *,
-    evidence: Evidence,
-    estimate: Fraction | None,
-    distance: Fraction | None = None,
-    interval: Interval | None = None,
-    per_unit: dict[str, Fraction] | None = None,
-    outcome: Outcome | None = None,
-) -> Clause:
-    return Clause(
-        criterion=criterion.criterion,  # type: ignore[attr-defined]
-        words=criterion_words(criterion),
-        outcome=outcome or ("fail" if reasons else "pass"),
-        endpoint=endpoint,
-        evidence=evidence,
-        estimate=None if estimate is None else Figure.of(estimate, evidence),
-        distance=None if distance is None else Figure.of(distance, evidence),
-        bounds=tuple(map(Figure.of, _bounds(criterion))),
-        interval=interval,
-        per_unit={unit: Figure.of(value, evidence) for unit, value in (per_unit or {}).items()},
-        reasons=reasons,
-    )
-
-
 def _difference(criterion: Difference, measured: Measured, court: Court) -> Clause:
     assert isinstance(measured, Paired | Scalar)
-    reasons, distance = _bound_reasons(measured.value, criterion.bounds)
+    reasons, distance = bound_reasons(measured.value, criterion.bounds)
     units = measured.per_seed if isinstance(measured, Paired) else measured.per_unit
-    return _clause(
+    return clause(
         criterion, measured.endpoint, reasons, evidence=measured.evidence, estimate=measured.value,
         distance=distance, per_unit=units,
     )  # fmt: skip
@@ -146,7 +69,7 @@ def _every_seed_of_steps(criterion: EverySeed, measured: Steps) -> Clause:
             known[seed] = low
             failed += [
                 Reason(code=r.code, message=f"seed {seed}: {r.message}")
-                for r in _bound_reasons(low, criterion.bounds)[0]
+                for r in bound_reasons(low, criterion.bounds)[0]
             ]
             continue
         shown = _between(low, high)
@@ -155,14 +78,12 @@ def _every_seed_of_steps(criterion: EverySeed, measured: Steps) -> Clause:
             settled = low is not None and low >= bound if upward else high is not None and high <= bound
             refuted = high is not None and high <= bound if upward else low is not None and low >= bound
             if refuted:
-                message = (
-                    f"seed {seed}: the difference is {shown}, not {op.replace('_', ' ')} {_short(bound)}"
-                )
+                message = f"seed {seed}: the difference is {shown}, not {op.replace('_', ' ')} {short(bound)}"
                 failed.append(Reason(code="bound-not-met", message=message))
             elif not settled:
                 message = f"seed {seed}: the difference is only known to be {shown}"
                 unknown.append(Reason(code="censored", message=message))
-    return _clause(
+    return clause(
         criterion, measured.endpoint, tuple(failed or unknown), evidence=measured.evidence, estimate=None,
         per_unit=known, outcome=None if failed or not unknown else "not_evaluable",
     )  # fmt: skip
@@ -171,7 +92,7 @@ def _every_seed_of_steps(criterion: EverySeed, measured: Steps) -> Clause:
 def _between(low: Fraction | None, high: Fraction | None) -> str:
     if low is None and high is None:
         return "unknown (neither arm reached the threshold)"
-    return f"above {_short(low)}" if low is not None else f"below {_short(high or Fraction(0))}"
+    return f"above {short(low)}" if low is not None else f"below {short(high or Fraction(0))}"
 
 
 def _every(
@@ -180,10 +101,10 @@ def _every(
     reasons: list[Reason] = []
     distances = []
     for unit, value in values.items():
-        unmet, distance = _bound_reasons(value, bounds)
+        unmet, distance = bound_reasons(value, bounds)
         distances.append(distance)
         reasons += [Reason(code=r.code, message=f"{what} {unit}: {r.message}") for r in unmet]
-    return _clause(
+    return clause(
         criterion, measured.endpoint, tuple(reasons), evidence=measured.evidence, estimate=measured.value,
         distance=min(distances), per_unit=values,
     )  # fmt: skip
@@ -193,7 +114,7 @@ def _interval(criterion: IntervalEnd, measured: Measured, court: Court) -> Claus
     assert isinstance(measured, Paired)
     found = court.interval(measured, criterion.two_sided_level, criterion.method)
     if isinstance(found, Reason):
-        return _clause(
+        return clause(
             criterion, measured.endpoint, (found,), evidence=measured.evidence, estimate=measured.value,
             per_unit=measured.per_seed, outcome="not_evaluable",
         )  # fmt: skip
@@ -204,37 +125,24 @@ def _interval(criterion: IntervalEnd, measured: Measured, court: Court) -> Claus
     distances = []
     for end, op, bound in criterion.ends:
         value = lower if end == "lower" else upper
-        unmet, distance = _bound_reasons(value, ((op, bound),))
+        unmet, distance = bound_reasons(value, ((op, bound),))
         distances.append(distance)
         spread = interval.mc_sd[0 if end == "lower" else 1] if interval.mc_sd else 0.0
         if undecided(distance, spread):
-            unsure.append(_unsure(end, distance, spread))
+            unsure.append(unsure_reason(end, distance, spread))
         else:
             reasons += [Reason(code=r.code, message=f"{end} end: {r.message}") for r in unmet]
-    return _clause(
+    return clause(
         criterion, measured.endpoint, tuple(reasons or unsure), evidence=evidence, estimate=measured.value,
         distance=min(distances), interval=interval, per_unit=measured.per_seed,
         outcome="inconclusive" if unsure and not reasons else None,
     )  # fmt: skip
 
 
-def undecided(distance: Fraction, spread: float) -> bool:
-    """Whether a bound lies within the Monte Carlo standard deviation of an interval end."""
-    return spread > 0 and abs(float(distance)) <= spread
-
-
-def _unsure(end: str, distance: Fraction, spread: float) -> Reason:
-    return Reason(
-        code="undecided-at-this-number-of-resamples",
-        message=f"the {end} end lies {_short(abs(distance))} from its bound and its Monte Carlo standard deviation is "
-        f"{spread:.3g}; more resamples, or engine: exact, would decide",
-    )
-
-
 def _rate(criterion: RateCriterion, measured: Measured, court: Court) -> Clause:
     assert isinstance(measured, Scalar)
-    reasons, distance = _bound_reasons(measured.value, criterion.limits)
-    return _clause(
+    reasons, distance = bound_reasons(measured.value, criterion.limits)
+    return clause(
         criterion, measured.endpoint, reasons, evidence=measured.evidence, estimate=measured.value,
         distance=distance, per_unit=measured.per_unit,
     )  # fmt: skip
@@ -250,7 +158,7 @@ def _estimate(criterion: Estimate, measured: Measured, court: Court) -> Clause:
     for unit, value in values.items():
         name = f"{unit}: " if unit else ""
         if criterion.limits:
-            unmet, distance = _bound_reasons(value, criterion.limits)
+            unmet, distance = bound_reasons(value, criterion.limits)
             distances.append(distance)
             reasons += [Reason(code=r.code, message=name + r.message) for r in unmet]
     ends: tuple[tuple[Literal["lower", "upper"], Op, Fraction | None], ...] = (
@@ -264,18 +172,18 @@ def _estimate(criterion: Estimate, measured: Measured, court: Court) -> Clause:
             missing.append(known)
             continue
         for unit, (value, spread) in known.items():
-            unmet, distance = _bound_reasons(value, ((op, bound),))
+            unmet, distance = bound_reasons(value, ((op, bound),))
             distances.append(distance)
             name = f"{unit}: " if unit else ""
             if undecided(distance, spread):
-                unsure.append(_unsure(end, distance, spread))
+                unsure.append(unsure_reason(end, distance, spread))
             else:
                 reasons += [Reason(code=r.code, message=f"{name}{end} bound: {r.message}") for r in unmet]
     outcome: Outcome | None = None
     if not reasons and (missing or unsure):
         outcome = "not_evaluable" if missing else "inconclusive"
     per_unit = measured.values if isinstance(measured, Units) else getattr(measured, "per_unit", {})
-    return _clause(
+    return clause(
         criterion, measured.endpoint, tuple(reasons) or tuple(missing) or tuple(unsure), evidence=measured.evidence,
         estimate=measured.value, distance=min(distances) if distances else None, per_unit=per_unit, outcome=outcome,
     )  # fmt: skip
@@ -324,7 +232,7 @@ def _at_every(criterion: AtEvery, measured: Measured, court: Court) -> Clause:
     assert isinstance(measured, Units)
     values = _chosen(criterion, measured)
     if isinstance(values, Reason):
-        return _clause(
+        return clause(
             criterion,
             measured.endpoint,
             (values,),
@@ -339,7 +247,7 @@ def _at_majority(criterion: AtMajority, measured: Measured, court: Court) -> Cla
     assert isinstance(measured, Units)
     values = _chosen(criterion, measured)
     if isinstance(values, Reason):
-        return _clause(
+        return clause(
             criterion,
             measured.endpoint,
             (values,),
@@ -353,7 +261,7 @@ def _at_majority(criterion: AtMajority, measured: Measured, court: Court) -> Cla
         reasons = (
             Reason(code="bound-not-met", message=f"{held} of {len(values)} points, not more than half"),
         )
-    return _clause(
+    return clause(
         criterion, measured.endpoint, reasons, evidence=measured.evidence, estimate=measured.value,
         distance=Fraction(2 * held - len(values), 2), per_unit=values,
     )  # fmt: skip
@@ -371,7 +279,7 @@ def _invariant(criterion: Invariant, measured: Measured, court: Court) -> Clause
         reasons = (
             Reason(code="bound-not-met", message=f"{exceptions} of {measured.groups} groups do not{at}"),
         )
-    return _clause(
+    return clause(
         criterion, measured.endpoint, reasons, evidence=measured.evidence,
         estimate=Fraction(measured.groups - exceptions, measured.groups),
     )  # fmt: skip

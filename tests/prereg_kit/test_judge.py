@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from prereg_kit.decision.clauses import meets
+from prereg_kit.decision.bounds import meets
 from prereg_kit.decision.judge import judge
 from prereg_kit.decision.measured import Groups, Measured, Paired, Reach, Scalar, Steps, Units, Unknown
 from prereg_kit.plan.criterion import Criterion
