@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from study.backoffice.profile import POOL_CLASSES, IdPool, WorldProfile
+from study.backoffice.profile import POOL_CLASSES, IdPool, WorldProfile, residue_of
 from study.backoffice.stream import Stream
 from study.backoffice.world import (
     CANCELLED,
@@ -56,9 +56,9 @@ class Draft:
         Args:
             profile: size and vocabulary.
             stream: the task's stream.
-            pool: one of `POOL_CLASSES`; partitioned ids and names come from this pool's class.
+            pool: one of `POOL_CLASSES`, or `RESERVE`; partitioned ids and names come from this pool's class.
         """
-        residue = POOL_CLASSES.index(pool)
+        residue = residue_of(pool)
         ids = _ids(profile.customer_ids, stream, residue, profile.customers)
         names = _names(profile, stream, residue)
         homes = _addresses(profile, stream, profile.customers)

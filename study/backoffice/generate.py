@@ -34,7 +34,7 @@ def generate(profile: Profile, pool: str, index: int) -> Task:
 
     Args:
         profile: the knobs.
-        pool: one of `POOL_CLASSES`.
+        pool: one of `POOL_CLASSES`, or `RESERVE`.
         index: 0-based position; any non-negative integer.
 
     Raises:

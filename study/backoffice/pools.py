@@ -2,7 +2,8 @@
 
 A pool's digest is the SHA-256 of the lines `<task id> <SHA-256 of the task>`; a task's is over the canonical JSON
 of everything that it consists of. A pool that does not come out as recorded is refused, so a change of the
-generator cannot pass unnoticed. `warmup` has no size and no digest: it supplies as many demonstrations as wanted.
+generator cannot pass unnoticed. `reserve` belongs to no protocol: it confirms what was tuned while looking at
+another pool. `warmup` has no size and no digest: it supplies as many demonstrations as wanted.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from typing import Any
 from prereg_kit.digest import canonical_json, sha256_bytes
 from prereg_kit.errors import Where
 from study.backoffice.generate import generate
-from study.backoffice.profile import Profile
+from study.backoffice.profile import RESERVE, Profile
 from study.backoffice.profiles import PROFILES
 from study.backoffice.tasks import Task
 from study.errors import ConfigError
 
 FORMAT = "study.pools/1"
 POOL_SIZES: Mapping[str, int] = MappingProxyType(
-    {"train": 2000, "validation": 300, "test": 300, "diagnostic": 16}
+    {"train": 2000, "validation": 300, "test": 300, "diagnostic": 16, RESERVE: 300}
 )
 WARMUP = "warmup"
 
@@ -35,7 +36,7 @@ class Pool:
     """A verified pool.
 
     Attributes:
-        name: train, validation, test or diagnostic; the registers' `split`.
+        name: one of `POOL_SIZES`; the registers' `split`.
         profile: the knobs.
         tasks: in order.
         sha256: the pool's digest.

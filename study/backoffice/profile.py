@@ -33,6 +33,18 @@ COUNT_WEIGHTS = (20, 40, 40)
 POOL_CLASSES = ("train", "validation", "test", "diagnostic", "warmup")
 """Pools that must share no customer; where an id pool is partitioned, a pool draws from its residue class."""
 
+RESERVE = "reserve"
+"""Tasks kept back; they share the test pool's residue class, as a sixth class would change every other pool."""
+
+
+def residue_of(pool: str) -> int:
+    """The residue class that a pool's partitioned ids and names come from.
+
+    Raises:
+        ValueError: no such pool.
+    """
+    return POOL_CLASSES.index("test" if pool == RESERVE else pool)
+
 
 @dataclass(frozen=True, slots=True)
 class IdPool:

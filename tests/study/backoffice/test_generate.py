@@ -20,7 +20,7 @@ from study.backoffice.pools import (
     task_digest,
     warmup_task,
 )
-from study.backoffice.profile import POOL_CLASSES, TEMPLATE_WEIGHTS, TEMPLATES
+from study.backoffice.profile import POOL_CLASSES, RESERVE, TEMPLATE_WEIGHTS, TEMPLATES
 from study.backoffice.profiles import COMPACT, NATURAL, PROFILES, profile_named
 from study.backoffice.reads import search_customers
 from study.backoffice.world import PAID, PENDING, State
@@ -176,7 +176,7 @@ def candidates(task, part):
     return [order.order_id for order in world.orders.values() if order.order_id == slots["order"]]
 
 
-@pytest.mark.parametrize("pool", ["validation", "test", "diagnostic", "train"])
+@pytest.mark.parametrize("pool", ["validation", "test", "diagnostic", "train", "reserve"])
 def test_each_request_identifies_exactly_one_entity(pools, pool):
     for task in pools[pool].tasks[:400]:
         for part in task.parts:
@@ -217,7 +217,7 @@ def test_no_planned_write_is_a_no_op_or_breaks_a_rule(tasks, laws):
         assert state_changes == writes
 
 
-def test_finish_at_once_never_succeeds_on_any_of_the_2616_tasks(pools, laws):
+def test_finish_at_once_never_succeeds_on_any_of_the_2916_tasks(pools, laws):
     total = 0
     for pool in pools.values():
         for task in pool.tasks:
@@ -227,7 +227,7 @@ def test_finish_at_once_never_succeeds_on_any_of_the_2616_tasks(pools, laws):
             assert not outcome.true_success
             assert not outcome.changed
             total += 1
-    assert total == 2616
+    assert total == 2916
 
 
 def test_pools_are_disjoint_by_world_seed_customer_and_name(pools):
@@ -242,8 +242,12 @@ def test_pools_are_disjoint_by_world_seed_customer_and_name(pools):
     seeds["warmup"] = {task.world_seed for task in warm}
     for sets in (ids, names, seeds):
         for one, other in itertools.combinations(sets, 2):
-            assert not sets[one] & sets[other]
-    assert sum(map(len, seeds.values())) == 2816
+            if sets is seeds or {one, other} != {
+                "test",
+                "reserve",
+            }:  # these two share a class of ids and names
+                assert not sets[one] & sets[other]
+    assert sum(map(len, seeds.values())) == 3116
 
 
 def test_the_diagnostic_pool_has_two_to_four_writes(pools):
@@ -275,8 +279,12 @@ def test_coordinates_determine_a_task_and_every_knob_moves_the_digest():
 
 
 def test_ids_are_unique_over_pools_and_profiles():
-    ids = {generate(profile, pool, 3).task_id for profile in PROFILES.values() for pool in POOL_CLASSES}
-    assert len(ids) == len(PROFILES) * len(POOL_CLASSES)
+    ids = {
+        generate(profile, pool, 3).task_id
+        for profile in PROFILES.values()
+        for pool in (*POOL_CLASSES, RESERVE)
+    }
+    assert len(ids) == len(PROFILES) * (len(POOL_CLASSES) + 1)
     with pytest.raises(ConfigError):
         profile_named("tiny")
 
