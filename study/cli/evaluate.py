@@ -1,45 +1,49 @@
-"""`study evaluate`: a scripted policy on a pool, its episodes or groups as registers that `prereg decide` reads."""
+"""`study evaluate`: a policy on a pool, its episodes or groups as registers that `prereg decide` reads."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
+from study.cli.evaluation_options import Wanted
+
 if TYPE_CHECKING:
+    from study.evaluation.spec import EvaluationSpec
+    from study.policies.trained import Trained
     from study.records import EpisodeRow, GroupRow
 
 FORMAT = "study.evaluate/1"
+POLICY = "naive, recovering, grounded, finish, or DIR@STEP[,STEP...] of a trained run (a number, 0, or last)."
 
 
 @click.command(name="evaluate")
-@click.option("--policy", required=True, help="naive, recovering, grounded or finish.")
+@click.option("--policy", required=True, help=POLICY)
 @click.option(
     "--regime", "regimes", multiple=True, required=True, help="The noise; repeatable: all in one run."
 )
-@click.option("--pool", required=True, help="validation, test, train or diagnostic.")
+@click.option("--pool", required=True, help="validation, test, train, diagnostic or reserve.")
 @click.option("--tasks", type=click.IntRange(1), help="Tasks from the pool's start; default: all.")
 @click.option(
     "--schedules", type=click.IntRange(1), help="K, schedules (or groups) a task; default 4, challenge 1."
 )
 @click.option(
-    "--seed", default=0, show_default=True, type=click.IntRange(0), help="s: schedules sK to sK+K-1."
+    "--seed", type=click.IntRange(0), help="s: schedules sK to sK+K-1; default 0. Not with DIR@STEP."
 )
 @click.option("--arm", help="Register value; default: the policy. With groups: paired or independent.")
-@click.option("--condition", default="scripted", show_default=True, help="Register value.")
+@click.option("--condition", help="Register value; default: scripted.")
+@click.option("--profile", help="World and language: natural (default) or compact.")
 @click.option(
-    "--profile", default="natural", show_default=True, help="World and language: natural or compact."
+    "--step-zero", type=click.Path(path_type=Path), help="Of DIR@STEP: its step-0 store; DIR/../step0."
 )
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(1, 256), help="Processes.")
 @click.option("--group-size", default=0, type=click.IntRange(0), help="G: play groups, write groups.parquet.")
 @click.option(
     "--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder of runs.parquet."
 )
-@click.option(
-    "--study", default="scripted-agents", show_default=True, help="The study's name in runs.parquet."
-)
+@click.option("--study", help="The study's name in runs.parquet; default: scripted-agents, or the run's.")
 @click.option(
     "--plan",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -50,61 +54,40 @@ FORMAT = "study.evaluate/1"
 def command(
     *,
     policy: str,
-    regimes: tuple[str, ...],
-    pool: str,
-    tasks: int | None,
-    schedules: int | None,
-    seed: int,
-    arm: str | None,
-    condition: str,
-    profile: str,
+    step_zero: Path | None,
     workers: int,
-    group_size: int,
     out: Path,
-    study: str,
+    study: str | None,
     plan: Path | None,
     plan_digest: str | None,
     as_json: bool,
+    **wanted: Unpack[Wanted],
 ) -> None:
-    """Play a scripted policy on a task pool and write registers.
+    """Play a policy on a task pool and write registers.
 
     Equal arguments give equal rows, byte for byte, whatever the number of processes; seeds choose schedules, and
-    all arms share them.
+    all arms share them. Checkpoints of a trained run keep its condition, arm, seed and world, and play the episodes
+    that its own evaluation at that step plays.
     """
     from prereg_kit.digest import readable_json
-    from study.backoffice.pools import POOL_SIZES
-    from study.cli.progress import Bar
-    from study.evaluation.evaluate import evaluate
-    from study.evaluation.groups import play_groups
-    from study.evaluation.spec import EvaluationSpec
+    from study.cli.evaluation_options import spec_of
     from study.evaluation.summary import summary
     from study.evaluation.written import digest_of_plan, place_for, write_run
+    from study.policies.trained import names_trained, trained
     from study.provenance import code, now
 
-    spec = EvaluationSpec(
-        policy,
-        profile,
-        pool,
-        regimes,
-        tasks or POOL_SIZES.get(pool, 0),
-        schedules or (1 if regimes == ("challenge",) else 4),
-        seed,
-        arm or policy,
-        condition,
-        group_size,
-    )
+    found = trained(policy, step_zero) if names_trained(policy) else None
+    spec = spec_of(policy, found, wanted)
     digest = digest_of_plan(plan, plan_digest)
     path = place_for(out, spec)
     started_at = now()
-    rows: Sequence[EpisodeRow] | Sequence[GroupRow]
-    with Bar("groups" if group_size else "episodes") as bar:
-        rows = (play_groups if group_size else evaluate)(spec, workers=workers, progress=bar.update)
+    rows = _rows(spec, found, workers)
     run = write_run(
         path,
         out,
         spec,
         rows,
-        study=study,
+        study=study or ("scripted-agents" if found is None else found.study),
         plan_digest=digest,
         started_at=started_at,
         finished_at=now(),
@@ -116,6 +99,22 @@ def command(
         click.echo(readable_json(value).decode(), nl=False)
     else:
         _print(run.run_id, value["summary"])
+
+
+def _rows(
+    spec: EvaluationSpec, found: Trained | None, workers: int
+) -> Sequence[EpisodeRow] | Sequence[GroupRow]:
+    from study.cli.progress import Bar
+
+    with Bar("groups" if spec.group_size else "episodes") as bar:
+        if found is not None:
+            from study.training.evaluate_trained import evaluate as evaluate_trained
+
+            return evaluate_trained(found, spec, workers=workers, progress=bar.update)
+        from study.evaluation.evaluate import evaluate
+        from study.evaluation.groups import play_groups
+
+        return (play_groups if spec.group_size else evaluate)(spec, workers=workers, progress=bar.update)
 
 
 def _print(run_id: str, table: Any) -> None:  # noqa: ANN401 - rows of plain values

@@ -2,44 +2,64 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
-    from study.evaluation.transcript import Line, Transcript
+    from study.policies.policy import Policy
 
 
 @click.command(name="play")
-@click.option("--pool", required=True, help="train, validation, test or diagnostic.")
+@click.option("--pool", required=True, help="train, validation, test, diagnostic or reserve.")
 @click.option("--task", required=True, help="A task's id, or its position in the pool.")
 @click.option("--regime", default="clean", show_default=True, help="The noise, for instance faults_p25.")
 @click.option(
-    "--policy", default="recovering", show_default=True, help="naive, recovering, grounded or finish."
+    "--policy",
+    default="recovering",
+    show_default=True,
+    help="naive, recovering, grounded, finish, or DIR@STEP of a trained run (a number, 0, or last).",
+)
+@click.option(
+    "--step-zero",
+    type=click.Path(path_type=Path),
+    help="Of DIR@STEP: its step-0 store; DIR/../step0.",
 )
 @click.option(
     "--schedule", default=0, show_default=True, type=click.IntRange(0, 2**31 - 1), help="Schedule index."
 )
-@click.option(
-    "--profile", default="natural", show_default=True, help="World and language: natural or compact."
-)
+@click.option("--profile", help="World and language: natural (default) or compact. Not with DIR@STEP.")
 @click.option("--json", "as_json", is_flag=True, help="Print study.play/1.")
 def command(
-    *, pool: str, task: str, regime: str, policy: str, schedule: int, profile: str, as_json: bool
+    *,
+    pool: str,
+    task: str,
+    regime: str,
+    policy: str,
+    step_zero: Path | None,
+    schedule: int,
+    profile: str | None,
+    as_json: bool,
 ) -> None:
-    """Play one episode of a scripted policy and show everything that happened in it."""
+    """Play one episode and show everything that happened in it.
+
+    A checkpoint plays the episode that its evaluation at that step recorded under the same pool, task, regime and
+    schedule index.
+    """
     from prereg_kit.digest import readable_json
     from study.backoffice.pools import load_pool
     from study.backoffice.profiles import profile_named
     from study.backoffice.regimes import regime_named
     from study.backoffice.schedule import evaluation_seed
+    from study.cli.play_view import show_transcript
     from study.errors import ConfigError
     from study.evaluation.transcript import transcribe
     from study.evaluation.transcript_value import as_value
-    from study.policies.scripted import scripted_policy
 
-    player, law = scripted_policy(policy), regime_named(regime)
-    tasks = load_pool(profile_named(profile), pool).tasks
+    law = regime_named(regime)
+    player, world = _player(policy, step_zero, regime, profile)
+    tasks = load_pool(profile_named(world), pool).tasks
     found = next((row for row in tasks if task in (row.task_id, str(row.index))), None)
     if found is None:
         raise ConfigError(
@@ -50,68 +70,23 @@ def command(
     if as_json:
         click.echo(readable_json(as_value(transcript)).decode(), nl=False)
     else:
-        _print(transcript)
+        show_transcript(transcript)
 
 
-def _print(transcript: Transcript) -> None:
-    from study.backoffice.tasks import BUDGET_CAP
-    from study.evaluation.transcript import show
+def _player(policy: str, store: Path | None, regime: str, profile: str | None) -> tuple[Policy, str]:
+    """The policy of a name, and the profile of the world that it plays in."""
+    from prereg_kit.errors import UsageError
+    from study.policies.scripted import scripted_policy
+    from study.policies.trained import names_trained, trained
 
-    task, outcome, episode = transcript.task, transcript.outcome, transcript.episode
-    click.echo(
-        _bold(f"{task.task_id}  {transcript.policy}  {transcript.law.name}  schedule {transcript.schedule}")
-    )
-    click.echo(f"Request: {task.request}")
-    click.echo(f"Budget: {task.budget} calls = 7 + 2 x {task.writes} planned writes, at most {BUDGET_CAP}")
-    click.echo(
-        "Each call: number, clock, calls left, the call; below it the reply and the fault, if one was drawn.\n"
-    )
-    for line in transcript.lines:
-        _print_line(line)
-    click.echo(_bold("\nWhat changed in the world"))
-    for change in transcript.world_changes or ("nothing",):
-        click.echo(f"  {change}")
-    verdict = "success" if outcome.true_success else "failure"
-    click.echo(
-        _bold("\nGrade: ") + click.style(verdict, fg="green" if outcome.true_success else "red", bold=True),
-        nl=False,
-    )
-    click.echo(
-        f"   reported reward {outcome.observed_reward}"
-        + (" (grader's flip drawn)" if outcome.flipped else "")
-    )
-    for row in outcome.differences:
-        click.echo(
-            f"  {row.row} {row.field}: expected {show(row.field, row.expected)}, found {show(row.field, row.found)}"
-        )
-    counts = transcript.counts
-    click.echo(
-        f"  ended by {episode.ended_by}; {episode.calls} of {task.budget} calls; clock {episode.clock} s; faults: "
-        f"{counts.drawn} drawn, {counts.effective} effective, {counts.recovered} recovered"
-    )
-    if transcript.reasons:
-        click.echo(_bold("\nWhy"))
-    for reason in transcript.reasons:
-        click.echo(f"  {reason}")
+    if not names_trained(policy):
+        return scripted_policy(policy), profile or "natural"
+    if profile is not None:
+        raise UsageError("--profile does not go with a trained run, which has its own", found=profile)
+    found = trained(policy, store)
+    if len(found.checkpoints) != 1:
+        raise UsageError("one episode is played by one checkpoint", expected="DIR@STEP", found=policy)
+    from study.policies.language_model import load
 
-
-def _bold(text: str) -> str:
-    return click.style(text, bold=True)
-
-
-def _print_line(line: Line) -> None:
-    import json
-
-    record = line.record
-    arguments = (
-        json.dumps(dict(line.arguments), ensure_ascii=False) if line.arguments is not None else "(unreadable)"
-    )
-    number = f"{record.number:2d}" if record and line.tool != "finish" else " -"
-    clock = f"{record.clock if record else '-':>3} s {line.remaining:2d} left"
-    click.echo(f"{number}  {click.style(clock, dim=True)}  {line.tool} {arguments}")
-    text = line.text if len(line.text) <= 400 else line.text[:400] + "..."
-    failed = record is None or record.status != "ok"
-    click.echo(f"{'':17}" + click.style(text, fg="yellow" if failed else None))
-    if record and record.drawn:
-        effect = "" if record.effective else ", without effect"
-        click.echo(f"{'':17}" + click.style(f"fault: {record.drawn}{effect}", fg="magenta", bold=True))
+    ((step, _),) = found.checkpoints
+    return load(found, step, regime), found.run.tier.world.profile

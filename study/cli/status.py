@@ -19,6 +19,7 @@ _NOTHING: dict[str, Any] = {
     "zero_variance": None,
     "exploratory": None,
     "config_digest": None,
+    "step_zero": None,
 }
 
 
@@ -39,8 +40,9 @@ def command(folder: Path, as_json: bool) -> None:
     ]
     if not rows:
         raise NotCheckedError("no run lies under this folder", where=Where(file=str(folder)))
+    warnings = _different_starts(rows)
     if as_json:
-        click.echo(readable_json({"format": FORMAT, "runs": rows}).decode(), nl=False)
+        click.echo(readable_json({"format": FORMAT, "runs": rows, "warnings": warnings}).decode(), nl=False)
         return
     from rich.console import Console
     from rich.table import Table
@@ -62,12 +64,30 @@ def command(folder: Path, as_json: bool) -> None:
         )
         table.add_row(*(Text(cell) for cell in cells))
     Console(markup=False, highlight=False).print(table)
+    for line in warnings:
+        click.echo(f"warning: {line}", err=True)
+
+
+def _different_starts(rows: list[dict[str, Any]]) -> list[str]:
+    """Runs whose configs share a step-0 checkpoint and that began from different weights: no seed pairs."""
+    by_start: dict[str, dict[str, list[str]]] = {}
+    for row in rows:
+        if row["step_zero"] is not None:
+            weights = by_start.setdefault(row["step_zero"]["digest"], {})
+            weights.setdefault(str(sorted(row["step_zero"]["weights"].items())), []).append(row["folder"])
+    return [
+        " and ".join(sorted(folders[0] for folders in weights.values()))
+        + " did not begin from the same step-0 checkpoint, although their configs share it"
+        for weights in by_start.values()
+        if len(weights) > 1
+    ]
 
 
 def _state(folder: Path) -> dict[str, Any]:
     """One run as a row; a record that cannot be read is a row that says so."""
     from prereg_kit.errors import PreregError
     from study import registers, run_record
+    from study.training.step_zero_record import began_from, weights_of
 
     try:
         record = run_record.read(folder)
@@ -82,6 +102,7 @@ def _state(folder: Path) -> dict[str, Any]:
         if row["step"] == last and row["split"] == "validation":
             hits.setdefault(row["regime"], []).append(row["true_success"])
     recent = groups[-5 * run.tier.rollouts.prompts :]
+    start = began_from(record["attempts"])
     state = record["attempts"][-1]["status"]
     logs = [path.stat().st_mtime for path in folder.glob("attempts/*/*.jsonl")]
     if state == "running" and logs and time.time() - max(logs) > _STALE_S:
@@ -98,4 +119,5 @@ def _state(folder: Path) -> dict[str, Any]:
         "zero_variance": sum(row["zero_variance"] for row in recent) / len(recent) if recent else None,
         "exploratory": record["exploratory"],
         "config_digest": record["config_digest"],
+        "step_zero": None if start is None else {"digest": start["digest"], "weights": weights_of(start)},
     }

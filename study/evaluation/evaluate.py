@@ -30,6 +30,7 @@ Progress = Callable[[int, int], None]
 TASKS_PER_CHUNK = 10
 
 Row = TypeVar("Row")
+Work = TypeVar("Work")
 
 
 class Chunk(NamedTuple):
@@ -78,8 +79,8 @@ def chunks_of(spec: EvaluationSpec, workers: int) -> list[Chunk]:
 
 
 def in_order(
-    work: Callable[[Chunk], list[Row]],
-    chunks: Sequence[Chunk],
+    work: Callable[[Work], list[Row]],
+    chunks: Sequence[Work],
     total: int,
     workers: int,
     progress: Progress | None,
@@ -101,7 +102,7 @@ def in_order(
     return rows
 
 
-def _parts(work: Callable[[Chunk], list[Row]], chunks: Iterable[Chunk], workers: int) -> Iterator[list[Row]]:
+def _parts(work: Callable[[Work], list[Row]], chunks: Iterable[Work], workers: int) -> Iterator[list[Row]]:
     if workers <= 1:
         yield from map(work, chunks)
         return

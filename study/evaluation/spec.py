@@ -1,4 +1,4 @@
-"""What an evaluation of a scripted policy consists of, as a value whose digest names the run."""
+"""What an evaluation of a policy consists of, as a value whose digest names the run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class EvaluationSpec:
     """One run of `study evaluate`.
 
     Attributes:
-        policy: a scripted policy.
+        policy: a scripted policy, or the register value of a trained one.
         profile: a built-in profile.
         pool: a pool with a recorded digest.
         regimes: regimes to play, each once.
@@ -34,6 +34,8 @@ class EvaluationSpec:
         arm: register value; with groups `paired` or `independent`.
         condition: register value.
         group_size: G, or 0 for an evaluation without groups.
+        checkpoints: of a trained policy, (optimiser steps, SHA-256 of the checkpoint's record), ascending; each
+            plays every episode. Empty for a scripted one. Weights are named by digest, never by place.
     """
 
     policy: str
@@ -46,9 +48,11 @@ class EvaluationSpec:
     arm: str
     condition: str
     group_size: int = 0
+    checkpoints: tuple[tuple[int, str], ...] = ()
 
     def __post_init__(self) -> None:
-        scripted_policy(self.policy)
+        if not self.checkpoints:
+            scripted_policy(self.policy)
         profile_named(self.profile)
         for regime in self.regimes:
             regime_named(regime)
@@ -78,6 +82,12 @@ class EvaluationSpec:
                 "2 to 1024",
                 self.group_size,
             ),
+            (
+                "policy",
+                not grouped or not self.checkpoints,
+                "a scripted one, when groups are played",
+                self.policy,
+            ),
             ("regime", not grouped or len(self.regimes) == 1, "one, when groups are played", self.regimes),
             ("arm", not grouped or self.arm in ("paired", "independent"), "paired or independent", self.arm),
         )
@@ -88,12 +98,20 @@ class EvaluationSpec:
     def digest(self) -> str:
         """SHA-256 over the spec, the law's version, the pool's digest and the regimes' noise laws."""
         laws = [regime_named(name) for name in self.regimes]
-        value = asdict(self) | {
+        value = asdict(self)
+        if not self.checkpoints:  # digests from before trained policies stay what they were
+            del value["checkpoints"]
+        value |= {
             "law": LAW,
             "pool_sha256": recorded_digest(profile_named(self.profile), self.pool),
             "noise": [[str(law.rate), str(law.flip_rate), law.weights_digest()] for law in laws],
         }
         return sha256_bytes(canonical_json(value))
+
+    @property
+    def episodes(self) -> int:
+        """How many episodes are played."""
+        return self.tasks * self.schedules * len(self.regimes) * max(len(self.checkpoints), 1)
 
     def label(self) -> RunLabel:
         """The labels of this run's rows; the run id ends in the spec's digest, so equal ids mean equal specs."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 from study.evaluation.spec import EvaluationSpec
 
 
 def summary(spec: EvaluationSpec, rows: Sequence[Any]) -> list[dict[str, Any]]:
-    """A table of what was played: one row a regime, or one for the groups.
+    """A table of what was played: one row a checkpoint and regime, or one for the groups.
 
     Args:
         spec: what was played.
@@ -27,11 +28,12 @@ def summary(spec: EvaluationSpec, rows: Sequence[Any]) -> list[dict[str, Any]]:
             }
         ]
     table = []
-    for regime in spec.regimes:
-        part = [row for row in rows if row.regime == regime]
+    for step, regime in product([step for step, _ in spec.checkpoints] or [0], spec.regimes):
+        part = [row for row in rows if (row.step, row.regime) == (step, regime)]
         mean = {
             name: sum(getattr(row, name) for row in part) / len(part)
             for name in ("true_success", "observed_reward", "calls", "exposed", "over_budget")
         }
-        table.append({"regime": regime, "episodes": len(part)} | mean)
+        place = {"step": step, "regime": regime} if spec.checkpoints else {"regime": regime}
+        table.append(place | {"episodes": len(part)} | mean)
     return table

@@ -1,26 +1,25 @@
-"""A trained policy as a `Policy`: what `study play` and `study evaluate` plug in. Needs torch.
+"""A trained policy as a `Policy`: what `study play` plugs in. Needs torch.
 
 One episode at a time here; whole evaluation sets go through `study.training.evaluate`, which batches them. Both
-sample the same way: one uniform number a token, keyed by the episode.
+draw one uniform number a token from the same key, so an episode that a register holds can be played again alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import load_file
 
-from study import run_record
 from study.backoffice.calls import Call
 from study.backoffice.tasks import Task
-from study.config import RunConfig
-from study.errors import ConfigError
 from study.policies.policy import Agent
+from study.policies.trained import Trained
 from study.training import checkpoints, seeds, step_zero
 from study.training.decode import Decoder
+from study.training.evaluate import sampling_key
 from study.training.model import merged
 from study.training.tokenizer import CompactWire
 
@@ -36,6 +35,7 @@ class LanguageModelPolicy:
         config: the model's text config.
         limits: (completion tokens, tokens a turn, turns).
         temperature: of the sampled distribution.
+        secret: (task, the episode's key, turn) -> the 32 bytes that a turn's tokens are drawn from.
     """
 
     name: str
@@ -44,6 +44,7 @@ class LanguageModelPolicy:
     config: Any
     limits: tuple[int, int, int]
     temperature: float
+    secret: Callable[[Task, str, int], bytes]
 
     def start(self, task: Task, key: str) -> Agent:
         """Begin one episode; the policy reads the request and the replies and nothing else of the task."""
@@ -53,7 +54,7 @@ class LanguageModelPolicy:
         logits = self._feed(decoder, prompt)
         used = 0
         for turn in range(turns):
-            draws = seeds.uniforms(seeds.key("play", key, turn))
+            draws = seeds.uniforms(self.secret(task, key, turn))
             tokens: list[int] = []
             while len(tokens) < most and used < completion:
                 token = self._choose(logits, draws)
@@ -85,45 +86,43 @@ class LanguageModelPolicy:
         return min(found, len(mass) - 1)
 
 
-def load(run_folder: Path, step: int, store: Path | None = None) -> LanguageModelPolicy:
-    """The policy of a run at a checkpoint; step 0 is the start that both arms share.
+def load(found: Trained, step: int, regime: str) -> LanguageModelPolicy:
+    """One checkpoint, sampling as it does when it is evaluated under a regime.
 
     Args:
-        run_folder: a run's folder.
-        step: optimiser steps.
-        store: of step-0 checkpoints; by default `step0` beside the run's folder.
-
-    Raises:
-        ConfigError: no complete checkpoint of this step.
-        StudyError: a start that is damaged or another config's.
+        found: checkpoints of a run.
+        step: one of them.
+        regime: the noise; part of what the tokens of an evaluation episode are drawn from.
     """
-    record = run_record.read(run_folder)
-    run = run_record.config_of(record, str(run_folder / "run.json"))
-    model = policy_model(run, run_folder, step, store or run_folder.parent / "step0")
+    run = found.run
+    model = policy_model(found, step)
     rollouts = run.tier.rollouts
+
+    def secret(task: Task, key: str, turn: int) -> bytes:
+        return sampling_key(run.seed, step, regime, task, int(key.rpartition("/")[2]), turn)
+
     return LanguageModelPolicy(
-        f"{record['run_id']}@{step}",
+        f"{run.run_id}@{step}",
         step_zero.small_wire(run),
         merged(model),
         model.get_base_model().config,
         (rollouts.max_completion, rollouts.max_turn_tokens, rollouts.max_turns),
         rollouts.temperature,
+        secret,
     )
 
 
-def policy_model(run: RunConfig, run_folder: Path, step: int, store: Path) -> Any:  # noqa: ANN401
-    """The PEFT model of a run at a checkpoint, ready for sampling or for scores."""
-    from safetensors.torch import load_file
+def policy_model(found: Trained, step: int) -> Any:  # noqa: ANN401
+    """The PEFT model of a checkpoint, ready for sampling or for scores.
 
-    loaded = step_zero.load(run, step_zero.build(run, store))
+    Raises:
+        StudyError: weights that are damaged or do not fit.
+    """
+    loaded = step_zero.load(found.run, found.start)
     if step == 0:
         return loaded.model
-    found = dict(checkpoints.complete(run_folder / "checkpoints"))
-    if step not in found:
-        raise ConfigError(
-            "no complete checkpoint of this step", expected=f"one of {sorted(found)}", found=step
-        )
-    state = load_file(found[step] / "adapter_model.safetensors")
+    folder = found.folder / "checkpoints" / checkpoints.name_of(step)
+    state = load_file(folder / "adapter_model.safetensors")
     named = {
         name.replace(".lora_A.weight", ".lora_A.default.weight").replace(
             ".lora_B.weight", ".lora_B.default.weight"

@@ -44,5 +44,7 @@ def scripted_policy(name: str) -> ScriptedPolicy:
         ConfigError: there is none of that name.
     """
     if name not in SCRIPTED:
-        raise ConfigError("no such scripted policy", expected=", ".join(SCRIPTED), found=name)
+        raise ConfigError(
+            "no such policy", expected=f"{', '.join(SCRIPTED)}, or DIR@STEP of a trained run", found=name
+        )
     return SCRIPTED[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from transformers import TrainerCallback
@@ -94,7 +95,7 @@ class Evaluations(TrainerCallback):
         if final:
             sets += final_sets(self._run)
         self._recorder.begin(f"evaluating {sum(one.episodes for one in sets)} episodes")
-        self._recorder.evaluation(step, self._evaluator.rows(step, sets))
+        self._recorder.evaluation(step, [asdict(row) for row in self._evaluator.rows(step, sets)])
 
 
 class StopAt(TrainerCallback):

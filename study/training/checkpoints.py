@@ -29,7 +29,7 @@ def name_of(step: int) -> str:
     return f"checkpoint-{step}"
 
 
-def seal(written: Path, target: Path, step: int, config_digest: str) -> None:
+def finalise(written: Path, target: Path, step: int, config_digest: str) -> None:
     """Turn a folder that a trainer has just written into a checkpoint.
 
     Args:

@@ -1,7 +1,7 @@
 """The simulator as TRL sees it: one object per batch position, pooled, reset with the dataset's row.
 
 Every public method of an environment becomes a tool, so the object has the thirteen tools, `reset` and nothing
-else that is public; what a rollout needs lies in its `_session`. The tools are made from the simulator's own
+else that is public; what a rollout needs lies in its `_live`. The tools are made from the simulator's own
 table, take text and leave coercion to its checkers (trl#5205: a parser's integer is no postal code).
 """
 
@@ -48,7 +48,7 @@ def law_of(condition: str, *, noisy: bool = True) -> CompiledLaw:
     return compile_law(law if noisy else regime_named("clean"))
 
 
-class Session:
+class LiveEpisode:
     """An episode as a rollout sees it.
 
     Args:
@@ -95,7 +95,7 @@ class _Base:
     _laws: Mapping[bool, CompiledLaw]
 
     def __init__(self) -> None:
-        self._session: Session | None = None
+        self._live: LiveEpisode | None = None
 
     def reset(self, **row: Any) -> None:
         """Begin the episode that a row names.
@@ -111,24 +111,24 @@ class _Base:
             raise StudyError("a row without a seat", expected=", ".join(sorted(missing)))
         task = type(self)._tasks(row["task"])
         law = type(self)._laws[bool(row["noisy"])]
-        self._session = Session(Episode(task, law, row["schedule_seed"]))
+        self._live = LiveEpisode(Episode(task, law, row["schedule_seed"]))
 
 
-def session_of(environment: Any) -> Session:
-    """The running session of an environment.
+def live_episode(environment: Any) -> LiveEpisode:
+    """The running episode of an environment.
 
     Raises:
         StudyError: it was never reset.
     """
-    session = environment._session
-    if not isinstance(session, Session):
+    live = environment._live
+    if not isinstance(live, LiveEpisode):
         raise StudyError("the environment was not reset")
-    return session
+    return live
 
 
 def _method(tool: Tool) -> Callable[..., str]:
     def call(self: Any, **arguments: object) -> str:
-        return session_of(self).act(tool.name, arguments)
+        return live_episode(self).act(tool.name, arguments)
 
     parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
     lines = []
@@ -162,4 +162,4 @@ def environment_class(profile: Profile, tasks: Callable[[str], Task], condition:
 
 def observed_rewards(environments: list[Any], **_: Any) -> list[float]:
     """TRL's reward function: what the noisy grader reports."""
-    return [float(session_of(environment).outcome().observed_reward) for environment in environments]
+    return [float(live_episode(environment).outcome().observed_reward) for environment in environments]

@@ -8,8 +8,8 @@ arms of a seed differ in their weights and in nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from study.backoffice.episode import Episode
 from study.backoffice.faults import compile_law
@@ -17,10 +17,11 @@ from study.backoffice.regimes import regime_named
 from study.backoffice.schedule import evaluation_seed
 from study.backoffice.tasks import Task
 from study.config import RunConfig
+from study.evaluation.rows import RunLabel, episode_row
+from study.records import EpisodeRow
 from study.training import seeds
-from study.training.environment import REGIME_OF, Session
+from study.training.environment import REGIME_OF, LiveEpisode
 from study.training.rollout import Limits, Rollout, Wire
-from study.training.rows import episode_row
 
 Play = Callable[[Sequence[Rollout]], None]
 
@@ -79,11 +80,41 @@ def start_sets(run: RunConfig) -> list[EvaluationSet]:
     return [EvaluationSet("test", training_regime(run.condition), plan.test_tasks, plan.test_schedules)]
 
 
+class Place(NamedTuple):
+    """Which episode: a task by its position in a pool, a regime, an absolute schedule index."""
+
+    split: str
+    regime: str
+    position: int
+    schedule: int
+
+
+def places(sets: Iterable[EvaluationSet], seed: int) -> list[Place]:
+    """Every episode of some sets for a seed, in the order of the rows."""
+    return [
+        Place(one.split, one.regime, position, seed * one.schedules + schedule)
+        for one in sets
+        for position in range(one.tasks)
+        for schedule in range(one.schedules)
+    ]
+
+
+def sampling_key(seed: int, step: int, regime: str, task: Task, schedule: int, turn: int) -> bytes:
+    """The 32 bytes that a turn's tokens are drawn from: of the episode, never of the arm or the schedule seed."""
+    return seeds.key("evaluate", seed, step, task.pool, regime, task.task_id, schedule, turn)
+
+
+def policy_label(run: RunConfig) -> RunLabel:
+    """The labels of a run's evaluation rows, at step 0."""
+    return RunLabel(run.run_id, run.condition, run.arm, run.seed, f"{run.tier.name}-policy")
+
+
 class Evaluator:
     """Plays evaluation sets with the current policy.
 
     Args:
-        run: the resolved run.
+        label: of the rows; its seed chooses schedules and sampling.
+        batch: episodes that are played together.
         wire: the policy's language.
         limits: when a rollout stops.
         task: (split, index) -> task.
@@ -91,52 +122,50 @@ class Evaluator:
     """
 
     def __init__(
-        self, run: RunConfig, wire: Wire, limits: Limits, task: Callable[[str, int], Task], play: Play
+        self,
+        label: RunLabel,
+        batch: int,
+        wire: Wire,
+        limits: Limits,
+        task: Callable[[str, int], Task],
+        play: Play,
     ) -> None:
-        self._run = run
+        self._label = label
+        self._batch = batch
         self._wire = wire
         self._limits = limits
         self._task = task
         self._play = play
 
-    def rows(self, step: int, sets: Iterable[EvaluationSet]) -> list[dict[str, Any]]:
+    def rows(self, step: int, sets: Iterable[EvaluationSet]) -> list[EpisodeRow]:
         """The episodes of some sets, in a fixed order, played in batches across the sets."""
-        seats = [
-            (one, index, schedule)
-            for one in sets
-            for index in range(one.tasks)
-            for schedule in range(one.schedules)
+        wanted = places(sets, self._label.seed)
+        return [
+            row
+            for first in range(0, len(wanted), self._batch)
+            for row in self.played(step, wanted[first : first + self._batch])
         ]
-        size = self._run.tier.evaluation.batch
-        rows: list[dict[str, Any]] = []
-        for first in range(0, len(seats), size):
-            sessions, rollouts = [], []
-            for one, index, schedule in seats[first : first + size]:
-                session, rollout = self._begin(step, one, index, self._run.seed * one.schedules + schedule)
-                sessions.append(session)
-                rollouts.append(rollout)
-            self._play(rollouts)
-            rows += [
-                episode_row(
-                    self._run,
-                    session,
-                    regime_named(one.regime),
-                    step=step,
-                    schedule=self._run.seed * one.schedules + schedule,
-                )
-                for session, (one, _, schedule) in zip(sessions, seats[first : first + size], strict=True)
-            ]
+
+    def played(self, step: int, wanted: Sequence[Place]) -> list[EpisodeRow]:
+        """The episodes of one batch, in its order."""
+        begun = [self._begin(step, place) for place in wanted]
+        self._play([rollout for _, rollout in begun])
+        label = replace(self._label, step=step)
+        rows = []
+        for (live, _), place in zip(begun, wanted, strict=True):
+            live.outcome()  # an episode that the policy left without finish ends here
+            rows.append(episode_row(label, regime_named(place.regime), place.schedule, live.episode))
         return rows
 
-    def _begin(self, step: int, one: EvaluationSet, index: int, schedule: int) -> tuple[Session, Rollout]:
-        task = self._task(one.split, index)
-        law = compile_law(regime_named(one.regime))
-        session = Session(Episode(task, law, evaluation_seed(one.split, task.task_id, schedule)))
-        coordinates = ("evaluate", self._run.seed, step, one.split, one.regime, task.task_id, schedule)
-        rollout = Rollout(
-            session, self._wire, task.request, self._limits, lambda turn: seeds.key(*coordinates, turn)
-        )
-        return session, rollout
+    def _begin(self, step: int, place: Place) -> tuple[LiveEpisode, Rollout]:
+        task = self._task(place.split, place.position)
+        law = compile_law(regime_named(place.regime))
+        live = LiveEpisode(Episode(task, law, evaluation_seed(place.split, task.task_id, place.schedule)))
+
+        def secret(turn: int) -> bytes:
+            return sampling_key(self._label.seed, step, place.regime, task, place.schedule, turn)
+
+        return live, Rollout(live, self._wire, task.request, self._limits, secret)
 
 
 def success(rows: Iterable[dict[str, Any]], split: str, regime: str) -> float | None:

@@ -1,20 +1,13 @@
-"""What a training run writes down: one row a group, one row an evaluation episode.
-
-The columns are those of `prereg.groups/1` and `prereg.episodes/1`, plus what our registers add to them.
-"""
+"""What a training step writes down: one row a group, in the columns of `prereg.groups/1` and some of our own."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
-from study.backoffice.faults import NoiseLaw
 from study.config import RunConfig
 from study.errors import StudyError
-from study.evaluation.rows import RunLabel
-from study.evaluation.rows import episode_row as evaluation_row
 from study.records import GroupFlags
-from study.training.environment import Session, law_of, session_of
+from study.training.environment import law_of, live_episode
 from study.training.trainer import Step
 
 
@@ -33,8 +26,8 @@ def group_rows(run: RunConfig, step: Step) -> list[dict[str, Any]]:
     rows = []
     for first in range(0, len(step.seats), size):
         part = slice(first, first + size)
-        sessions = [session_of(environment) for environment in step.environments[part]]
-        outcomes = [session.outcome() for session in sessions]
+        episodes = [live_episode(environment) for environment in step.environments[part]]
+        outcomes = [live.outcome() for live in episodes]
         rewards = step.rewards[part]
         expected = [float(o.true_success and not o.flipped) for o in outcomes]
         if rewards != expected:
@@ -52,8 +45,8 @@ def group_rows(run: RunConfig, step: Step) -> list[dict[str, Any]]:
             | {
                 "step": step.step,
                 "row": seats[0].row,
-                "task": sessions[0].episode.task.task_id,
-                "schedule_seeds": [session.episode.schedule_seed for session in sessions],
+                "task": episodes[0].episode.task.task_id,
+                "schedule_seeds": [live.episode.schedule_seed for live in episodes],
                 "slots": [seat.slot for seat in seats],
                 "true_outcomes": true,
                 "observed_rewards": rewards,
@@ -65,8 +58,8 @@ def group_rows(run: RunConfig, step: Step) -> list[dict[str, Any]]:
                 "zero_variance": flags.zero_variance,
                 "spurious": flags.spurious,
                 "noisy": seats[0].noisy,
-                "calls": [session.episode.calls for session in sessions],
-                "exposed": [session.exposed for session in sessions],
+                "calls": [live.episode.calls for live in episodes],
+                "exposed": [live.exposed for live in episodes],
                 "own_tokens": [sum(rollout.mask) for rollout in rollouts],
                 "late_tokens": [rollout.late_tokens for rollout in rollouts],
                 "dropped_results": [rollout.dropped for rollout in rollouts],
@@ -74,15 +67,6 @@ def group_rows(run: RunConfig, step: Step) -> list[dict[str, Any]]:
             }
         )
     return rows
-
-
-def episode_row(
-    run: RunConfig, session: Session, law: NoiseLaw, *, step: int, schedule: int
-) -> dict[str, Any]:
-    """One evaluation episode, in the columns that every policy's registers share."""
-    session.outcome()
-    label = RunLabel(run.run_id, run.condition, run.arm, run.seed, f"{run.tier.name}-policy", step)
-    return asdict(evaluation_row(label, law, schedule, session.episode))
 
 
 def spurious_predicted(row: dict[str, Any]) -> bool:

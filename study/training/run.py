@@ -150,7 +150,7 @@ def _train(
     told: StepZeroTold | None,
     found: tuple[int, Path] | None,
 ) -> tuple[dict[str, float], int]:
-    from study.training import delta_rule, step_zero
+    from study.training import delta_rule, step_zero, step_zero_record
     from study.training.train import assemble, pretrained_parts, quiet_process, small_parts, train
 
     run = request.run
@@ -158,7 +158,8 @@ def _train(
     zero: dict[str, Any] | None = None
     if run.tier.policy.kind == "small":
         start = step_zero.build(run, request.store, told)
-        zero = step_zero.load_record(start)
+        zero = step_zero_record.read(start / "step_zero.json")
+        step_zero_record.same_start(record["attempts"], zero, start)
         parts = small_parts(run, start)
     else:
         import torch

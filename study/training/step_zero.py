@@ -12,7 +12,6 @@ same bytes and one of them wins the rename.
 
 from __future__ import annotations
 
-import json
 import secrets
 import shutil
 from collections.abc import Callable
@@ -32,10 +31,9 @@ from study.config import RunConfig, SmallPolicy, WarmStart, base_digest, step_ze
 from study.errors import ConfigError, StudyError
 from study.training import model as models
 from study.training import warm_start
+from study.training.step_zero_record import BASE_FORMAT, FORMAT, examine, read
 from study.training.tokenizer import CompactWire
 
-FORMAT = "study.step0/1"
-BASE_FORMAT = "study.base/1"
 Told = Callable[[int, int, float], None]
 
 
@@ -161,43 +159,22 @@ def build(run: RunConfig, store: Path, told: Told | None = None) -> Path:
         "format": FORMAT,
         "digest": digest,
         "seed": run.seed,
-        "base": {"folder": base_folder.name, **_read(base_folder / "base.json")},
+        "base": {"folder": base_folder.name, **read(base_folder / "base.json")},
     }
     return _keep(target, "step_zero.json", {"adapter.safetensors": adapter_state(adapted)}, record)
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        record: dict[str, Any] = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise StudyError("no step-0 checkpoint here", where=Where(file=str(path))) from error
-    return record
-
-
-def _examine(folder: Path, record: dict[str, Any], expected: dict[str, Any]) -> None:
-    for field, value in expected.items():
-        if record.get(field) != value:
-            raise StudyError(
-                "the step-0 checkpoint is not this run's",
-                where=Where(file=str(folder), field=field),
-                expected=value,
-                found=record.get(field),
-                next_step="Remove the folder to have it built again.",
-            )
-    for name, digest in record["files"].items():
-        if not (folder / name).is_file() or sha256_file(folder / name) != digest:
-            raise StudyError("a damaged step-0 checkpoint", where=Where(file=str(folder / name)))
-
-
-def _loaded_base(run: RunConfig, folder: Path) -> Any:
+def _loaded_base(run: RunConfig, folder: Path, files: dict[str, str] | None = None) -> Any:
     wire = small_wire(run)
-    expected = {
+    expected: dict[str, Any] = {
         "format": BASE_FORMAT,
         "digest": base_digest(run),
         "vocabulary": wire.digest,
         "profile": profile_named(run.tier.world.profile).digest(),
     }
-    _examine(folder, _read(folder / "base.json"), expected)
+    if files is not None:  # as the adapters' own record names them
+        expected["files"] = files
+    examine(folder, read(folder / "base.json"), expected)
     base = _fresh(run, wire)
     missing, surplus = base.load_state_dict(load_file(folder / "model.safetensors"), strict=False)
     if surplus or set(missing) - {"lm_head.weight"}:
@@ -206,24 +183,15 @@ def _loaded_base(run: RunConfig, folder: Path) -> Any:
     return base
 
 
-def load_record(folder: Path) -> dict[str, Any]:
-    """step_zero.json.
-
-    Raises:
-        StudyError: there is none.
-    """
-    return _read(folder / "step_zero.json")
-
-
 def load(run: RunConfig, folder: Path) -> StepZero:
     """Load a step-0 checkpoint for training.
 
     Raises:
         StudyError: it is damaged, belongs to another config, or to another vocabulary than this code's.
     """
-    record = load_record(folder)
-    _examine(folder, record, {"format": FORMAT, "digest": step_zero_digest(run)})
-    base = _loaded_base(run, folder.parent / str(record["base"]["folder"]))
+    record = read(folder / "step_zero.json")
+    examine(folder, record, {"format": FORMAT, "digest": step_zero_digest(run)})
+    base = _loaded_base(run, folder.parent / f"base-{base_digest(run)}", record["base"]["files"])
     adapted = models.adapt(base, run.tier.lora, run.seed, adapter_seed=run.tier.traps.adapter_seed)
     if (
         run.tier.traps.adapter_seed == "clean"

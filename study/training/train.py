@@ -26,8 +26,8 @@ from study.training import checkpoints, delta_rule, engine, natural, step_zero
 from study.training import model as models
 from study.training.callbacks import Evaluations, Recorder, StopAt
 from study.training.dataset import Tasks, dataset
-from study.training.environment import environment_class, observed_rewards, session_of
-from study.training.evaluate import Evaluator
+from study.training.environment import environment_class, live_episode, observed_rewards
+from study.training.evaluate import Evaluator, policy_label
 from study.training.lockstep_player import LockstepPlayer
 from study.training.progress import Progress, Tell
 from study.training.rollout import Limits, Rollout
@@ -57,7 +57,7 @@ class Assembly:
 
 
 class RunTrainer(PairedTrainer):
-    """`PairedTrainer` that seals its checkpoints and writes no model card.
+    """`PairedTrainer` whose checkpoints are complete or not there, and that writes no model card.
 
     Args:
         config_digest: stands in every checkpoint.
@@ -83,7 +83,7 @@ class RunTrainer(PairedTrainer):
                 warnings.filterwarnings("ignore", message="Could not find a config file")
                 transformers.Trainer._save_checkpoint(self, model, trial)
             name = checkpoints.name_of(step)
-            checkpoints.seal(self._writing / name, root / name, step, self._config_digest)
+            checkpoints.finalise(self._writing / name, root / name, step, self._config_digest)
             self._writing.rmdir()
         finally:
             self._writing = None
@@ -226,7 +226,7 @@ def assemble(
     recorder = Recorder(run, log, progress, tell)
 
     def build(environment: Any, request: str, secret: Callable[[int], bytes]) -> Rollout:
-        return Rollout(session_of(environment), parts.wire, request, limits, secret)
+        return Rollout(live_episode(environment), parts.wire, request, limits, secret)
 
     trainer: Any = RunTrainer(
         config_digest=run.digest,
@@ -242,7 +242,12 @@ def assemble(
         environment_factory=environment_class(run_profile(run), tasks.named, run.condition),
     )
     evaluator = Evaluator(
-        run, parts.wire, limits, tasks.at, lambda fresh: parts.play(fresh, trainer.state.global_step)
+        policy_label(run),
+        run.tier.evaluation.batch,
+        parts.wire,
+        limits,
+        tasks.at,
+        lambda fresh: parts.play(fresh, trainer.state.global_step),
     )
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(Evaluations(run, evaluator, recorder, resumed=resumed))

@@ -16,10 +16,10 @@ def written(root, step, digest=DIGEST):
     (part / "adapter_config.json").write_text(json.dumps({"target_modules": ["v", "a", "q"]}))
     (part / "training_args.bin").write_bytes(b"a pickle")
     (part / "rng_state.pth").write_bytes(b"a generator")
-    checkpoints.seal(part, root / checkpoints.name_of(step), step, digest)
+    checkpoints.finalise(part, root / checkpoints.name_of(step), step, digest)
 
 
-def test_a_sealed_checkpoint_is_complete_and_holds_no_pickle(tmp_path):
+def test_a_finalised_checkpoint_is_complete_and_holds_no_pickle(tmp_path):
     written(tmp_path, 20)
     ((step, path),) = checkpoints.complete(tmp_path)
     assert step == 20

@@ -17,7 +17,7 @@ from study.backoffice.toolset import schemas
 from study.config_file import read_tier, resolve
 from study.errors import CannotStartError, StudyError
 from study.training import engine, natural, seeds
-from study.training.environment import Session, law_of
+from study.training.environment import LiveEpisode, law_of
 from study.training.rollout import Limits, Rollout
 
 pytestmark = pytest.mark.torch
@@ -67,9 +67,9 @@ class FakeEngine:
 def rollout(wire, slot=0, index=0, limits=None, secret=None):
     limits = limits or Limits(6144, 6144, 24)
     task = generate(NATURAL, "train", index)
-    session = Session(Episode(task, law_of("C0"), "0" * 32))
+    live = LiveEpisode(Episode(task, law_of("C0"), "0" * 32))
     secret = secret or (lambda turn: seeds.key("sample", 0, 0, 0, slot, turn))
-    return Rollout(session, wire, task.request, limits, secret)
+    return Rollout(live, wire, task.request, limits, secret)
 
 
 def sampler(fake, wire, **options):

@@ -7,7 +7,7 @@ from study.backoffice.profiles import COMPACT, NATURAL
 from study.backoffice.toolset import TOOL_NAMES, toolset
 from study.config import CONDITIONS
 from study.errors import ConfigError, StudyError
-from study.training.environment import REGIME_OF, environment_class, law_of, observed_rewards, session_of
+from study.training.environment import REGIME_OF, environment_class, law_of, live_episode, observed_rewards
 
 pytestmark = pytest.mark.torch
 
@@ -39,7 +39,7 @@ def test_the_oracle_scores_one_on_every_task_through_the_tools(profile):
     environment = made(profile)
     for index in range(150):
         environment.reset(**row(index))
-        task = session_of(environment).episode.task
+        task = live_episode(environment).episode.task
         for call in task.plan:
             getattr(environment, call.name)(**dict(call.arguments))
         environment.finish()
@@ -78,12 +78,12 @@ def test_numbers_and_texts_are_one_amount_and_an_unknown_argument_is_an_answer()
 def test_a_pooled_environment_forgets_the_episode_before():
     environment = made()
     environment.reset(**row(3))
-    first = session_of(environment)
+    first = live_episode(environment)
     environment.finish()
     assert first.over and environment.finish() == environment.get_order(order_id="O1")  # one fixed refusal
     calls = first.episode.calls
     environment.reset(**row(3))
-    second = session_of(environment)
+    second = live_episode(environment)
     assert not second.over and second is not first and second.episode.calls == 0
     assert first.episode.calls == calls
 
@@ -115,8 +115,8 @@ def test_the_clean_half_of_blocking_meets_no_fault():
     for index in range(40):
         for noisy in (True, False):
             environment.reset(**row(index, f"{index:032x}", noisy))
-            session = session_of(environment)
-            for call in session.episode.task.plan:
-                session.act(call.name, dict(call.arguments))
-            drawn[noisy] += session.faults_drawn
+            live = live_episode(environment)
+            for call in live.episode.task.plan:
+                live.act(call.name, dict(call.arguments))
+            drawn[noisy] += live.faults_drawn
     assert drawn[True] > 20 and drawn[False] == 0

@@ -1,3 +1,5 @@
+from dataclasses import asdict
+
 import pytest
 
 from study.backoffice.schedule import evaluation_seed
@@ -5,7 +7,15 @@ from study.config_file import read_tier, resolve
 from study.training import step_zero
 from study.training.curves import draw, points
 from study.training.dataset import Tasks
-from study.training.evaluate import Evaluator, final_sets, periodic_sets, start_sets, success, training_regime
+from study.training.evaluate import (
+    Evaluator,
+    final_sets,
+    periodic_sets,
+    policy_label,
+    start_sets,
+    success,
+    training_regime,
+)
 from study.training.rollout import Limits
 
 pytestmark = pytest.mark.torch
@@ -55,8 +65,9 @@ def rows(run, step=0, seen=None):
             seen.extend(rollout.secret(0) for rollout in rollouts)
         finisher(rollouts)
 
-    evaluator = Evaluator(run, finisher.wire, Limits(320, 12, 22), tasks.at, play)
-    return evaluator.rows(step, periodic_sets(run))
+    batch = run.tier.evaluation.batch
+    evaluator = Evaluator(policy_label(run), batch, finisher.wire, Limits(320, 12, 22), tasks.at, play)
+    return [asdict(row) for row in evaluator.rows(step, periodic_sets(run))]
 
 
 def test_both_arms_meet_the_same_schedules_and_seeds_do_not(small_run):

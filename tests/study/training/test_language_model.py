@@ -1,13 +1,17 @@
 import pytest
 import torch
+from safetensors.torch import load_file
 
+from study import registers
 from study.backoffice.generate import generate
 from study.backoffice.profiles import COMPACT
-from study.errors import ConfigError
+from study.backoffice.regimes import regime_named
+from study.backoffice.schedule import evaluation_seed
 from study.evaluation.rollout import play
-from study.policies import language_model
-from study.policies.language_model import LanguageModelPolicy
-from study.training import step_zero
+from study.evaluation.transcript import transcribe
+from study.policies.language_model import LanguageModelPolicy, load, policy_model
+from study.policies.trained import trained
+from study.training import seeds, step_zero
 from study.training.environment import law_of
 from study.training.model import merged
 from study.training.run import Request, execute
@@ -25,6 +29,7 @@ def test_a_policy_plays_by_its_key_alone(small_run, start, monkeypatch):
         loaded.model.get_base_model().config,
         (60, 12, 22),
         1.0,
+        by_key,
     )
     task = generate(COMPACT, "train", 0)
     said = {}
@@ -47,7 +52,7 @@ def test_the_oracle_spoken_in_tokens_is_played_to_success(small_run, start, monk
     loaded = step_zero.load(run, start(run))
     wire = step_zero.small_wire(run)
     policy = LanguageModelPolicy(
-        "p", wire, merged(loaded.model), loaded.model.get_base_model().config, (320, 12, 22), 1.0
+        "p", wire, merged(loaded.model), loaded.model.get_base_model().config, (320, 12, 22), 1.0, by_key
     )
     task = generate(COMPACT, "train", 1)
     calls = [(call.name, dict(call.arguments)) for call in task.plan] + [("finish", {})]
@@ -57,19 +62,50 @@ def test_the_oracle_spoken_in_tokens_is_played_to_success(small_run, start, monk
     assert episode.ended_by == "finish" and episode.grade().true_success
 
 
-def test_a_checkpoint_is_loaded_as_it_was_saved(small_run, start, tmp_path):
-    run = small_run("C0", "clean")
-    store = start(run).parent
-    execute(Request(run, tmp_path / "run", store, None, "tests", 2, False), lambda _: None)
-    zero = language_model.load(tmp_path / "run", 0, store)
-    two = language_model.load(tmp_path / "run", 2, store)
-    assert (zero.name, two.name) == (f"{run.run_id}@0", f"{run.run_id}@2")
-    model = language_model.policy_model(run, tmp_path / "run", 2, store)
-    from safetensors.torch import load_file
+def by_key(task, key, turn):
+    return seeds.key("test", key, turn)
 
-    saved = load_file(tmp_path / "run" / "checkpoints" / "checkpoint-2" / "adapter_model.safetensors")
-    own = {n.replace(".default", ""): p for n, p in model.named_parameters() if p.requires_grad}
+
+@pytest.fixture(scope="module")
+def two_steps(small_run, start, tmp_path_factory):
+    """A run that was stopped after two of its four steps, and its store."""
+    folder = tmp_path_factory.mktemp("registers") / "run"
+    run = small_run("C2", "paired", checkpoint_every=1, evaluation__every=2)
+    store = start(run).parent
+    execute(Request(run, folder, store, None, "tests", 2, False), lambda _: None)
+    return folder, store
+
+
+def test_a_checkpoint_is_loaded_as_it_was_saved(two_steps):
+    folder, store = two_steps
+    found = trained(f"{folder}@0,2", store)
+    assert [step for step, _ in found.checkpoints] == [0, 2]
+    assert load(found, 2, "clean").name == f"{found.run.run_id}@2"
+    saved = load_file(folder / "checkpoints" / "checkpoint-2" / "adapter_model.safetensors")
+    own = {
+        name.replace(".default", ""): tensor
+        for name, tensor in policy_model(found, 2).named_parameters()
+        if tensor.requires_grad
+    }
     assert own.keys() == saved.keys()
     assert all(torch.equal(own[name], tensor) for name, tensor in saved.items())
-    with pytest.raises(ConfigError, match="no complete checkpoint"):
-        language_model.load(tmp_path / "run", 3, store)
+
+
+def test_an_episode_played_alone_is_the_one_that_the_run_recorded(two_steps):
+    folder, store = two_steps
+    recorded = [
+        row
+        for row in registers.merged(folder, "episodes")
+        if (row["step"], row["split"], row["regime"]) == (2, "validation", "faults_p25")
+    ]
+    assert len(recorded) >= 4
+    policy = load(trained(f"{folder}@last", store), 2, "faults_p25")
+    law = regime_named("faults_p25")
+    for row in recorded:
+        task = generate(COMPACT, "validation", int(row["task"].rpartition("-")[2]))
+        assert task.task_id == row["task"]
+        seed = evaluation_seed("validation", row["task"], row["schedule"])
+        seen = transcribe(policy, task, law, row["schedule"], seed)
+        assert (seen.episode.calls, seen.episode.ended_by) == (row["calls"], row["ended_by"])
+        assert seen.outcome.true_success == row["true_success"]
+        assert seen.counts.drawn == row["faults_drawn"]

@@ -8,7 +8,7 @@ from study.backoffice.generate import generate
 from study.backoffice.profiles import COMPACT
 from study.training import lockstep, seeds, step_zero
 from study.training.decode import Decoder
-from study.training.environment import Session, law_of
+from study.training.environment import LiveEpisode, law_of
 from study.training.model import merged
 from study.training.rollout import Limits, Rollout
 
@@ -31,8 +31,8 @@ def policy(small_run, start):
 def fresh(wire, index, limits=None, slot=0):
     limits = limits or Limits(60, 12, 22)
     task = generate(COMPACT, "train", index)
-    session = Session(Episode(task, law_of("C2"), f"{index:032x}"))
-    return Rollout(session, wire, task.request, limits, lambda turn: seeds.key("test", index, slot, turn))
+    live = LiveEpisode(Episode(task, law_of("C2"), f"{index:032x}"))
+    return Rollout(live, wire, task.request, limits, lambda turn: seeds.key("test", index, slot, turn))
 
 
 def test_every_step_of_the_decoder_is_the_models_own_forward(policy):

@@ -258,7 +258,7 @@ def test_trls_own_loop_plays_the_same_environment(small_run, start, tmp_path):
     for call in task.plan:
         getattr(environment, call.name)(**dict(call.arguments))
     environment.finish()
-    assert environment._session.outcome().true_success
+    assert environment._live.outcome().true_success
     with pytest.raises(StudyError, match="seat"):
         environment.reset(task=task.task_id, schedule_seed="0" * 32)
 

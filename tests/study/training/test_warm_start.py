@@ -8,7 +8,7 @@ from study.backoffice.profile import TEMPLATES
 from study.backoffice.profiles import COMPACT
 from study.config_file import read_tier
 from study.errors import ConfigError, StudyError
-from study.training import seeds, step_zero, warm_start
+from study.training import seeds, step_zero, step_zero_record, warm_start
 from study.training.expert import demonstrate
 from study.training.tokenizer import CompactWire
 
@@ -120,7 +120,7 @@ def test_both_arms_load_the_same_bytes_and_seeds_share_a_base(small_run, start):
     one, two = (step_zero.load(run, start(run)) for run in (paired, independent))
     for (name, a), (_, b) in zip(one.model.named_parameters(), two.model.named_parameters(), strict=True):
         assert torch.equal(a, b), name
-    base = step_zero.load_record(start(other))["base"]
+    base = step_zero_record.read(start(other) / "step_zero.json")["base"]
     assert base["folder"] == one.record["base"]["folder"]
     assert base["pool"] and base["figures"]["loss"] > 0
 
