@@ -86,7 +86,9 @@ class WarmStart(_Strict):
     """Supervised learning on a noisy scripted expert, to partial competence, before any reinforcement.
 
     `seed` fixes the base that all seeds of a tier start from, as all of the paper's seeds start from one published
-    model; what a run's seed decides is its adapters, tasks, schedules and sampling.
+    model; what a run's seed decides is its adapters, tasks, schedules and sampling. In the last `late_steps` the
+    expert reacts to faults with probability `late_reaction`: words and tasks are learned from a careful expert, and
+    what to do about faults is left to reinforcement.
     """
 
     seed: Annotated[int, Field(ge=0, lt=1 << 31)]
@@ -96,9 +98,12 @@ class WarmStart(_Strict):
     short_steps: Annotated[int, Field(ge=0)]
     short_batch: Count
     learning_rate: Positive
+    beta2: Annotated[float, Field(gt=0.0, lt=1.0)]
     final_fraction: Share
     fault_rate: Share
     reaction: Share
+    late_steps: Annotated[int, Field(ge=0)]
+    late_reaction: Share
     branch: Share
 
 
@@ -199,6 +204,8 @@ class Tier(_Strict):
         warm = self.warm_start
         if warm is not None and warm.refund_steps + warm.short_steps > warm.steps:
             raise ValueError("the first stages of the warm start are longer than the whole")
+        if warm is not None and warm.late_steps > warm.steps:
+            raise ValueError("the last steps of the warm start are more than all")
         if self.policy.kind == "small" and self.warm_start is None:
             raise ValueError("a randomly initialised policy needs a warm_start")
         return self

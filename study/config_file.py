@@ -88,17 +88,18 @@ def parse_run(data: bytes, path: str) -> RunConfig:
     try:
         return RunConfig.model_validate_json(data)
     except ValidationError as error:
-        raise _translated(error, path) from error
+        raise translated(error, path) from error
 
 
 def _checked(kind: type[_Model], table: dict[str, Any], path: str) -> _Model:
     try:
         return kind.model_validate(table)
     except ValidationError as error:
-        raise _translated(error, path) from error
+        raise translated(error, path) from error
 
 
-def _translated(error: ValidationError, path: str) -> ConfigError:
+def translated(error: ValidationError, path: str) -> ConfigError:
+    """The first defect that pydantic found, as an error that names file and field."""
     first = error.errors()[0]
     field = ".".join(str(part) for part in first["loc"]) or None
     more = error.error_count() - 1

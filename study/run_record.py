@@ -10,18 +10,22 @@ import json
 import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from prereg_kit.digest import readable_json
 from prereg_kit.durable import sync_folder, write_bytes
 from prereg_kit.errors import ArchiveError, Where
 from prereg_kit.register_file import add_run, sibling_of, write_register, write_runs
 from prereg_kit.registers import RunRow, RunStatus
-from study.config import RunConfig
-from study.config_file import parse_run
+from study.config import Name, RunConfig
+from study.config_file import parse_run, translated
 from study.errors import ConfigError, StudyError
+from study.json_file import read_json
 from study.provenance import Binding, now
 from study.registers import KINDS, Kind, merged
+from study.training import step_zero_record
 
 FORMAT = "study.record/1"
 _STATUS: dict[str, RunStatus] = {"completed": "completed", "stopped": "running", "running": "running"}
@@ -29,19 +33,79 @@ UNBOUND = "0" * 64
 """The plan digest of a run that no frozen plan binds."""
 
 
+class _Weights(BaseModel):
+    model_config = ConfigDict(strict=True)
+    files: dict[str, str]
+
+
+class _BaseWeights(_Weights):
+    @model_validator(mode="after")
+    def _one(self) -> _BaseWeights:
+        if list(self.files) != [step_zero_record.MODEL]:
+            raise ValueError(f"exactly {step_zero_record.MODEL} was expected")
+        return self
+
+
+class _StepZero(_Weights):
+    digest: str
+    base: _BaseWeights
+
+    @model_validator(mode="after")
+    def _one(self) -> _StepZero:
+        if list(self.files) != [step_zero_record.ADAPTER]:
+            raise ValueError(f"exactly {step_zero_record.ADAPTER} was expected")
+        return self
+
+
+class _Attempt(BaseModel):
+    model_config = ConfigDict(strict=True)
+    attempt: int
+    status: str
+    started_at: str
+    finished_at: str | None
+    step_zero: _StepZero | None = None
+    device: str | None = None
+    code: dict[str, Any] | None = None
+    versions: dict[str, str | None] | None = None
+
+
+class _Binding(BaseModel):
+    model_config = ConfigDict(strict=True)
+    plan: str
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    material: str
+
+
+class _Record(BaseModel):
+    """The fields of run.json that anything here reads; others may stand beside them."""
+
+    model_config = ConfigDict(strict=True)
+    format: Literal["study.record/1"]
+    run_id: Name
+    study: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+    config_digest: str
+    exploratory: bool
+    bound_by: _Binding | None
+    config: dict[str, Any]
+    attempts: Annotated[list[_Attempt], Field(min_length=1)]
+    done: int | None
+
+
 def read(folder: Path) -> dict[str, Any]:
     """run.json of a run's folder.
 
     Raises:
-        ConfigError: there is none, or it is not ours.
+        ConfigError: there is none, it cannot be read, or it is not ours; the field is named.
     """
     path = folder / "run.json"
     try:
-        record = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+        record = read_json(path, "a run's record")
+    except FileNotFoundError as error:
         raise ConfigError("no run lies here", where=Where(file=str(path)), expected=FORMAT) from error
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise ConfigError("not a run's record", where=Where(file=str(path)), expected=FORMAT)
+    try:
+        _Record.model_validate(record)
+    except ValidationError as error:
+        raise translated(error, str(path)) from error
     return record
 
 
@@ -52,12 +116,12 @@ def config_of(record: Mapping[str, Any], path: str = "run.json") -> RunConfig:
         ConfigError: not a config, or not the one whose digest stands beside it.
     """
     run = parse_run(json.dumps(record["config"]).encode(), path)
-    if run.digest != record["config_digest"]:
+    if run.digest != record["config_digest"] or run.run_id != record["run_id"]:
         raise ConfigError(
-            "the record's config is not the one of its digest",
+            "the record's config is not the one that its digest and run id name",
             where=Where(file=path, field="config"),
-            expected=record["config_digest"],
-            found=run.digest,
+            expected=f"{record['run_id']}, {record['config_digest'][:64]}",
+            found=f"{run.run_id}, {run.digest}",
         )
     return run
 

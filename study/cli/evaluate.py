@@ -70,20 +70,25 @@ def command(
     that its own evaluation at that step plays.
     """
     from prereg_kit.digest import readable_json
-    from study.cli.evaluation_options import spec_of
+    from prereg_kit.errors import UsageError
+    from prereg_kit.visible import terminal_line
+    from study.cli.evaluation_options import plan_of, spec_of
     from study.evaluation.summary import summary
     from study.evaluation.written import digest_of_plan, place_for, write_run
     from study.policies.trained import names_trained, trained
     from study.provenance import code, now
 
     found = trained(policy, step_zero) if names_trained(policy) else None
+    if found is None and step_zero is not None:
+        raise UsageError("--step-zero goes with DIR@STEP alone", found=policy)
     spec = spec_of(policy, found, wanted)
     digest = digest_of_plan(plan, plan_digest)
-    path = place_for(out, spec)
+    if found is not None:
+        digest = plan_of(found, digest)
+    place_for(out, spec)
     started_at = now()
     rows = _rows(spec, found, workers)
     run = write_run(
-        path,
         out,
         spec,
         rows,
@@ -93,7 +98,8 @@ def command(
         finished_at=now(),
         code_commit=code()["commit"],
     )
-    click.echo(f"wrote {path} and its row in {out / 'runs.parquet'}", err=True)
+    path = out / run.registers[0].path
+    click.echo(terminal_line(f"wrote {path} and its row in {out / 'runs.parquet'}"), err=True)
     value = {"format": FORMAT, "run_id": run.run_id, "rows": str(path), "summary": summary(spec, rows)}
     if as_json:
         click.echo(readable_json(value).decode(), nl=False)

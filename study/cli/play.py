@@ -88,5 +88,4 @@ def _player(policy: str, store: Path | None, regime: str, profile: str | None) -
         raise UsageError("one episode is played by one checkpoint", expected="DIR@STEP", found=policy)
     from study.policies.language_model import load
 
-    ((step, _),) = found.checkpoints
-    return load(found, step, regime), found.run.tier.world.profile
+    return load(found, found.checkpoints[0], regime), found.run.tier.world.profile

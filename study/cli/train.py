@@ -91,6 +91,7 @@ def command(
         return
     if out is None:
         raise UsageError("--out is missing", expected="the run's folder")
+    out = out.resolve()  # so that `.` has a name and a parent
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
     from study.cli.train_view import View
     from study.provenance import bound_or_exploratory

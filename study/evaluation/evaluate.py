@@ -7,10 +7,16 @@ are put back in order of (regime, task, schedule).
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
+from prereg_kit.errors import NotCheckedError
 from study.backoffice.faults import compile_law
 from study.backoffice.generate import generate
 from study.backoffice.pools import load_pool
@@ -107,8 +113,42 @@ def _parts(work: Callable[[Work], list[Row]], chunks: Iterable[Work], workers: i
         yield from map(work, chunks)
         return
     context = multiprocessing.get_context("spawn")  # a forked copy of a threaded parent may hang
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        yield from pool.map(work, chunks)
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_follow_parent) as pool:
+        with _unheard_interrupts():
+            parts = pool.map(work, chunks)
+        try:
+            yield from parts
+        except BrokenProcessPool as error:
+            raise NotCheckedError(
+                "a worker process was killed",
+                next_step="Start again, with fewer --workers if memory is short.",
+            ) from error
+
+
+def _follow_parent() -> None:
+    """End a worker whose parent has ended, however it did: it would wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def follow() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
+
+
+@contextmanager
+def _unheard_interrupts() -> Iterator[None]:
+    """Processes started here ignore Ctrl-C from their first moment; the parent hears it and stops them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def tasks_of(chunk: Chunk) -> tuple[Task, ...]:

@@ -34,8 +34,9 @@ class EvaluationSpec:
         arm: register value; with groups `paired` or `independent`.
         condition: register value.
         group_size: G, or 0 for an evaluation without groups.
-        checkpoints: of a trained policy, (optimiser steps, SHA-256 of the checkpoint's record), ascending; each
-            plays every episode. Empty for a scripted one. Weights are named by digest, never by place.
+        checkpoints: of a trained policy, (optimiser steps, digest of the weights), ascending; each plays every
+            episode. Empty for a scripted one. Weights are named by digest, never by place.
+        config_digest: of the run that trained it, which fixes how it samples and when a rollout stops; else "".
     """
 
     policy: str
@@ -49,6 +50,7 @@ class EvaluationSpec:
     condition: str
     group_size: int = 0
     checkpoints: tuple[tuple[int, str], ...] = ()
+    config_digest: str = ""
 
     def __post_init__(self) -> None:
         if not self.checkpoints:
@@ -100,7 +102,7 @@ class EvaluationSpec:
         laws = [regime_named(name) for name in self.regimes]
         value = asdict(self)
         if not self.checkpoints:  # digests from before trained policies stay what they were
-            del value["checkpoints"]
+            del value["checkpoints"], value["config_digest"]
         value |= {
             "law": LAW,
             "pool_sha256": recorded_digest(profile_named(self.profile), self.pool),

@@ -7,10 +7,13 @@ are equal, byte for byte, whenever and wherever the same run is played.
 
 from __future__ import annotations
 
+import os
 import platform
 import re
-from collections.abc import Sequence
+import secrets
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 from prereg_kit.digest import sha256_file
 from prereg_kit.errors import ArchiveError, UsageError, Where
@@ -31,6 +34,8 @@ def digest_of_plan(plan: Path | None, digest: str | None) -> str:
     Raises:
         UsageError: both are given, or a digest that is none.
     """
+    if plan is not None and not plan.is_file():
+        raise UsageError("--plan", expected="a file", found=str(plan))
     if plan is not None and digest is not None:
         raise UsageError("--plan and --plan-digest exclude each other")
     if digest is not None and not re.fullmatch(r"[0-9a-f]{64}", digest):
@@ -41,38 +46,75 @@ def digest_of_plan(plan: Path | None, digest: str | None) -> str:
 def place_for(out: Path, spec: EvaluationSpec) -> Path:
     """Where the rows of a run go, examined before anything is played.
 
+    A register that lies there without a row in the index (an interrupted call left it, or it is somebody's) is left
+    alone: the run gets a folder of its own.
+
     Args:
         out: the folder; need not exist.
         spec: the run.
 
     Raises:
-        ArchiveError: the run is there already, or a file of another origin is in its place.
+        ArchiveError: the run is there already, `out` belongs to a training run, or nothing can be written there.
         RegisterError: an index that cannot be read.
     """
     name = "groups.parquet" if spec.group_size else "episodes.parquet"
     run_id = spec.label().run_id
     index = out / INDEX
-    taken = index.exists()
-    if taken and any(run.run_id == run_id for run in read_runs(index)):
+    _usable(out, index)
+    runs = read_runs(index) if index.exists() else []
+    if any(run.run_id == run_id for run in runs):
         raise ArchiveError(
             "this run is registered here already",
             where=Where(file=str(index), key=run_id),
             next_step="Choose another --out, --seed, --arm or --condition.",
             code="exists",
         )
-    path = out / run_id / name if taken else out / name
-    if path.exists():
+    beside = out / name
+    return out / run_id / name if runs or beside.exists() or beside.is_symlink() else beside
+
+
+def _usable(out: Path, index: Path) -> None:
+    if (out / "run.json").exists():
+        raise ArchiveError(
+            "this folder belongs to a training run, which rewrites its own index",
+            where=Where(file=str(out)),
+            next_step="Choose another --out.",
+            code="exists",
+        )
+    nearest = next(path for path in (out.absolute(), *out.absolute().parents) if path.exists())
+    if (
+        not nearest.is_dir()
+        or not os.access(nearest, os.W_OK | os.X_OK)
+        or (index.is_symlink() and not index.exists())
+    ):
+        raise ArchiveError(
+            "nothing can be written here", where=Where(file=str(out)), next_step="Choose another --out."
+        )
+
+
+def _write_once(
+    path: Path, kind: str, table: Mapping[str, Sequence[object]], metadata: Mapping[str, str]
+) -> None:
+    """Write a register, or find there the very bytes that would be written, as an interrupted call leaves them."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.is_file():
+        write_register(path, kind, table, metadata)
+        return
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+    try:
+        same = write_register(part, kind, table, metadata).sha256 == sha256_file(path)
+    finally:
+        part.unlink(missing_ok=True)
+    if not same:
         raise ArchiveError(
             "the register exists and is never overwritten",
             where=Where(file=str(path)),
             next_step="Choose another --out.",
             code="exists",
         )
-    return path
 
 
 def write_run(
-    path: Path,
     out: Path,
     spec: EvaluationSpec,
     rows: Sequence[EpisodeRow] | Sequence[GroupRow],
@@ -86,7 +128,6 @@ def write_run(
     """Write a run's rows and then name them in the index.
 
     Args:
-        path: from `place_for`.
         out: the folder of the index.
         spec: what was played.
         rows: all rows.
@@ -100,9 +141,14 @@ def write_run(
         ArchiveError: a file appeared in the meantime.
         RegisterError: the index refuses the row.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    kind = "groups" if spec.group_size else "episodes"
-    write_register(path, kind, columns(rows), {"config_digest": spec.digest(), "law": LAW})
+    kind: Literal["groups", "episodes"] = "groups" if spec.group_size else "episodes"
+    table, metadata = columns(rows), {"config_digest": spec.digest(), "law": LAW}
+    path = place_for(out, spec)  # again: another call may have taken the first place meanwhile
+    try:
+        _write_once(path, kind, table, metadata)
+    except ArchiveError:
+        path = out / spec.label().run_id / path.name
+        _write_once(path, kind, table, metadata)
     label = spec.label()
     run = RunRow(
         run_id=label.run_id,

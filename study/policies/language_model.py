@@ -11,17 +11,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from safetensors.torch import load_file
 
+from prereg_kit.errors import Where
 from study.backoffice.calls import Call
 from study.backoffice.tasks import Task
+from study.errors import StudyError
 from study.policies.policy import Agent
-from study.policies.trained import Trained
-from study.training import checkpoints, seeds, step_zero
+from study.policies.trained import Checkpoint, Trained
+from study.training import seeds, step_zero, step_zero_record
 from study.training.decode import Decoder
 from study.training.evaluate import sampling_key
 from study.training.model import merged
 from study.training.tokenizer import CompactWire
+from study.training.weights import read_weights
 
 
 @dataclass(frozen=True)
@@ -86,16 +88,16 @@ class LanguageModelPolicy:
         return min(found, len(mass) - 1)
 
 
-def load(found: Trained, step: int, regime: str) -> LanguageModelPolicy:
+def load(found: Trained, checkpoint: Checkpoint, regime: str) -> LanguageModelPolicy:
     """One checkpoint, sampling as it does when it is evaluated under a regime.
 
     Args:
         found: checkpoints of a run.
-        step: one of them.
+        checkpoint: one of them.
         regime: the noise; part of what the tokens of an evaluation episode are drawn from.
     """
-    run = found.run
-    model = policy_model(found, step)
+    run, step = found.run, checkpoint.step
+    model = policy_model(found, checkpoint)
     rollouts = run.tier.rollouts
 
     def secret(task: Task, key: str, turn: int) -> bytes:
@@ -112,22 +114,21 @@ def load(found: Trained, step: int, regime: str) -> LanguageModelPolicy:
     )
 
 
-def policy_model(found: Trained, step: int) -> Any:  # noqa: ANN401
+def policy_model(found: Trained, checkpoint: Checkpoint) -> Any:  # noqa: ANN401
     """The PEFT model of a checkpoint, ready for sampling or for scores.
 
     Raises:
-        StudyError: weights that are damaged or do not fit.
+        StudyError: weights that are damaged, not the recorded ones, or do not fit.
     """
     loaded = step_zero.load(found.run, found.start)
-    if step == 0:
-        return loaded.model
-    folder = found.folder / "checkpoints" / checkpoints.name_of(step)
-    state = load_file(folder / "adapter_model.safetensors")
+    if step_zero_record.weights_of(loaded.record)[0] != checkpoint.base_sha256:
+        raise StudyError("the step-0 checkpoint changed meanwhile", where=Where(file=str(found.start)))
+    state = read_weights(checkpoint.adapter, checkpoint.adapter_sha256)
     named = {
         name.replace(".lora_A.weight", ".lora_A.default.weight").replace(
             ".lora_B.weight", ".lora_B.default.weight"
         ): tensor
         for name, tensor in state.items()
     }
-    step_zero.load_adapter(loaded.model, named)
+    step_zero.load_adapter(loaded.model, named, checkpoint.adapter)
     return loaded.model

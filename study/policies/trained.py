@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from prereg_kit.digest import sha256_file
+from prereg_kit.digest import canonical_json, sha256_bytes
 from prereg_kit.errors import Where
 from study import run_record
 from study.config import RunConfig
@@ -16,6 +17,29 @@ from study.errors import ConfigError, StudyError
 from study.training import checkpoints, step_zero_record
 
 LAST = "last"
+_LONGEST = 9  # digits of a step
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One policy of a run.
+
+    Attributes:
+        step: optimiser steps.
+        adapter: path of the adapters' weights.
+        adapter_sha256: of that file, as the checkpoint's record names it.
+        base_sha256: of the base that the run began from.
+    """
+
+    step: int
+    adapter: Path
+    adapter_sha256: str
+    base_sha256: str
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over both digests: equal weights have equal digests, wherever and whenever they were trained."""
+        return sha256_bytes(canonical_json([self.base_sha256, self.adapter_sha256]))
 
 
 @dataclass(frozen=True)
@@ -27,14 +51,16 @@ class Trained:
         start: folder of its step-0 checkpoint.
         run: its resolved config.
         study: the study's name in its record.
-        checkpoints: (optimiser steps, SHA-256 of the record that lists the checkpoint's files), ascending.
+        plan_sha256: of the frozen plan that binds it, None if it is exploratory.
+        checkpoints: ascending by step.
     """
 
     folder: Path
     start: Path
     run: RunConfig
     study: str
-    checkpoints: tuple[tuple[int, str], ...]
+    plan_sha256: str | None
+    checkpoints: tuple[Checkpoint, ...]
 
 
 def names_trained(name: str) -> bool:
@@ -51,10 +77,11 @@ def trained(name: str, store: Path | None = None) -> Trained:
 
     Raises:
         ConfigError: no run, or no complete checkpoint of a step.
-        StudyError: no step-0 checkpoint there, or not the one that the run began from.
+        NotCheckedError: no step-0 checkpoint there.
+        StudyError: not the start that the run began from, or a checkpoint of another config.
     """
     text, _, wanted = name.rpartition("@")
-    folder = Path(text)
+    folder = Path(text).resolve()  # so that `.` and `..` have a parent
     record = run_record.read(folder)
     run = run_record.config_of(record, str(folder / "run.json"))
     if run.tier.policy.kind != "small":
@@ -64,36 +91,59 @@ def trained(name: str, store: Path | None = None) -> Trained:
             expected="small",
             found=run.tier.policy.kind,
         )
-    start = step_zero_record.start_of(run, store or folder.parent / "step0", record["attempts"])
-    records = {0: start / "step_zero.json"} | {
-        step: path / "complete.json" for step, path in checkpoints.complete(folder / "checkpoints")
-    }
-    steps = sorted({_step(word, records, folder) for word in wanted.split(",")})
-    for step in steps:
-        _belongs(records[step], step, run)
-    return Trained(
-        folder, start, run, str(record["study"]), tuple((step, sha256_file(records[step])) for step in steps)
-    )
+    start = step_zero_record.start_folder(run, store or folder.parent / "step0")
+    base, adapter = _held_start(start, record, folder)
+    found = {0: Checkpoint(0, start / step_zero_record.ADAPTER, adapter, base)}
+    for step, path in checkpoints.complete(folder / "checkpoints"):
+        found[step] = Checkpoint(step, path / checkpoints.WEIGHTS, _adapter_of(path, run), base)
+    steps = sorted({_step(word, sorted(found), record["done"], folder) for word in wanted.split(",")})
+    bound = record["bound_by"]
+    plan = None if bound is None else bound["sha256"]
+    return Trained(folder, start, run, record["study"], plan, tuple(found[step] for step in steps))
 
 
-def _step(word: str, records: dict[int, Path], folder: Path) -> int:
-    found = max(records) if word == LAST else int(word) if word.isascii() and word.isdecimal() else None
-    if found not in records:
+def _held_start(start: Path, record: dict[str, Any], folder: Path) -> tuple[str, str]:
+    began = step_zero_record.began_from(record["attempts"])
+    if began is None:
         raise ConfigError(
-            "no complete checkpoint of this step",
-            where=Where(file=str(folder / "checkpoints")),
-            expected=f"one of {', '.join(map(str, sorted(records)))}, or {LAST}",
-            found=word,
+            "the run's record does not say which weights it began from",
+            where=Where(file=str(folder / "run.json"), field="attempts.step_zero"),
         )
-    return found
+    held = step_zero_record.read_start(start)
+    step_zero_record.same_start(began, held, start)
+    return step_zero_record.weights_of(held)
 
 
-def _belongs(path: Path, step: int, run: RunConfig) -> None:
-    found = (checkpoints.read_record(path.parent) or {}).get("config_digest") if step else run.digest
-    if found != run.digest:
+def _adapter_of(path: Path, run: RunConfig) -> str:
+    record = checkpoints.read_record(path) or {}
+    if record.get("config_digest") != run.digest:
         raise StudyError(
             "the checkpoint belongs to another config",
-            where=Where(file=str(path), field="config_digest"),
+            where=Where(file=str(path / "complete.json"), field="config_digest"),
             expected=run.digest,
-            found=found,
+            found=record.get("config_digest"),
         )
+    return str(record["files"][checkpoints.WEIGHTS])
+
+
+def _step(word: str, known: list[int], done: int | None, folder: Path) -> int:
+    where = Where(file=str(folder / "checkpoints"))
+    if word == LAST:
+        if done is not None and known[-1] != done:
+            raise ConfigError(
+                "the checkpoint of the run's last step is damaged or gone",
+                where=where,
+                expected=f"{done}, as run.json says",
+                found=f"{known[-1]}, the last complete one",
+                next_step="Name the step that you mean.",
+            )
+        return known[-1]
+    number = int(word) if word.isascii() and word.isdecimal() and len(word) <= _LONGEST else None
+    if number not in known:
+        raise ConfigError(
+            "no complete checkpoint of this step",
+            where=where,
+            expected=f"one of {', '.join(map(str, known))}, or {LAST}",
+            found=word[:40],
+        )
+    return number

@@ -3,9 +3,9 @@
     checkpoints/checkpoint-20/   adapter_model.safetensors, optimizer.pt, scheduler.pt, trainer_state.json, ...
                     complete.json  step, config digest, SHA-256 of every file; written last
 
-A folder without a complete.json that fits its files is never resumed from, and never deleted either. No pickled
-objects are kept: optimizer.pt and scheduler.pt load with `weights_only`, the trainer's pickled arguments are
-dropped, and no generator state is stored because nothing draws from a global generator.
+A folder without a complete.json that fits its name and its files is never resumed from, and never deleted either.
+No pickled objects are kept: optimizer.pt and scheduler.pt load with `weights_only`, the trainer's pickled arguments
+are dropped, and no generator state is stored because nothing draws from a global generator.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ import os
 import secrets
 import shutil
 from pathlib import Path
+from typing import Any
 
 from prereg_kit.digest import readable_json, sha256_file
 from prereg_kit.durable import sync_folder, write_bytes
 from study.errors import StudyError
 
 FORMAT = "study.checkpoint/1"
+WEIGHTS = "adapter_model.safetensors"
 _DROPPED = ("training_args.bin", "rng_state.pth", "README.md")
 
 
@@ -72,23 +74,29 @@ def _settle(config: Path) -> None:
         config.write_bytes(readable_json(value))
 
 
-def read_record(folder: Path) -> dict[str, object] | None:
-    """complete.json, or None if it is absent or unreadable."""
+def read_record(folder: Path) -> dict[str, Any] | None:
+    """complete.json, or None if it is absent, unreadable or lists no weights."""
     try:
         record = json.loads((folder / "complete.json").read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
-    return record if isinstance(record, dict) and record.get("format") == FORMAT else None
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        return None
+    files = record.get("files")
+    return record if isinstance(files, dict) and WEIGHTS in files else None
 
 
 def is_complete(folder: Path) -> bool:
-    """Whether every listed file is there with its digest."""
+    """Whether the record is of this very step and every file that it lists is there with its digest."""
     record = read_record(folder)
-    if record is None or not isinstance(record.get("files"), dict):
-        return False
-    files: dict[str, str] = record["files"]  # type: ignore[assignment]
-    return all(
-        (folder / name).is_file() and sha256_file(folder / name) == want for name, want in files.items()
+    return (
+        record is not None
+        and type(record.get("step")) is int
+        and folder.name == name_of(record["step"])
+        and all(
+            (folder / name).is_file() and sha256_file(folder / name) == want
+            for name, want in record["files"].items()
+        )
     )
 
 
@@ -96,9 +104,8 @@ def complete(folder: Path) -> list[tuple[int, Path]]:
     """(step, path) of the complete checkpoints under a `checkpoints` folder, by step."""
     found = []
     for path in folder.glob("checkpoint-*"):
-        text = path.name.removeprefix("checkpoint-")
-        if text.isdecimal() and is_complete(path):
-            found.append((int(text), path))
+        if is_complete(path):
+            found.append((int(path.name.removeprefix("checkpoint-")), path))
     return sorted(found)
 
 

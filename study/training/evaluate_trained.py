@@ -12,15 +12,18 @@ from typing import NamedTuple
 from study.backoffice.pools import load_pool
 from study.backoffice.profiles import profile_named
 from study.backoffice.tasks import Task
+from study.errors import ConfigError
 from study.evaluation.evaluate import Progress, in_order
 from study.evaluation.spec import EvaluationSpec
 from study.policies.language_model import policy_model
-from study.policies.trained import Trained
+from study.policies.trained import Checkpoint, Trained
 from study.records import EpisodeRow
 from study.training import step_zero
 from study.training.evaluate import EvaluationSet, Evaluator, Place, places
 from study.training.lockstep_player import LockstepPlayer
 from study.training.train import limits_of, quiet_process
+
+MOST_EPISODES = 1_000_000
 
 
 class Batch(NamedTuple):
@@ -28,7 +31,7 @@ class Batch(NamedTuple):
 
     found: Trained
     spec: EvaluationSpec
-    step: int
+    checkpoint: Checkpoint
     places: tuple[Place, ...]
 
 
@@ -47,30 +50,34 @@ def evaluate(
         Rows in order of (checkpoint, regime as given, task, schedule).
 
     Raises:
-        ConfigError: the pool does not come out as recorded.
+        ConfigError: the pool does not come out as recorded, or more than `MOST_EPISODES`.
         StudyError: weights that are damaged or do not fit.
     """
+    if spec.episodes > MOST_EPISODES:
+        raise ConfigError(
+            "more episodes than one call plays", expected=f"at most {MOST_EPISODES:,}", found=spec.episodes
+        )
     load_pool(profile_named(spec.profile), spec.pool)
     sets = [EvaluationSet(spec.pool, regime, spec.tasks, spec.schedules) for regime in spec.regimes]
     wanted, size = places(sets, spec.seed), found.run.tier.evaluation.batch
     work = [
-        Batch(found, spec, step, tuple(wanted[first : first + size]))
-        for step, _ in spec.checkpoints
+        Batch(found, spec, checkpoint, tuple(wanted[first : first + size]))
+        for checkpoint in found.checkpoints
         for first in range(0, len(wanted), size)
     ]
     return in_order(_play, work, spec.episodes, workers, progress)
 
 
 def _play(batch: Batch) -> list[EpisodeRow]:
-    return _evaluator(batch.found, batch.spec, batch.step).played(batch.step, batch.places)
+    return _evaluator(batch.found, batch.spec, batch.checkpoint).played(batch.checkpoint.step, batch.places)
 
 
 @lru_cache(maxsize=1)
-def _evaluator(found: Trained, spec: EvaluationSpec, step: int) -> Evaluator:
+def _evaluator(found: Trained, spec: EvaluationSpec, checkpoint: Checkpoint) -> Evaluator:
     run = found.run
     quiet_process(run)
     rollouts, profile = run.tier.rollouts, profile_named(spec.profile)
-    player = LockstepPlayer(policy_model(found, step), rollouts.context, rollouts.temperature)
+    player = LockstepPlayer(policy_model(found, checkpoint), rollouts.context, rollouts.temperature)
 
     def task(split: str, index: int) -> Task:
         return load_pool(profile, split).tasks[index]
@@ -81,5 +88,5 @@ def _evaluator(found: Trained, spec: EvaluationSpec, step: int) -> Evaluator:
         step_zero.small_wire(run),
         limits_of(run),
         task,
-        lambda fresh: player.play(fresh, step),
+        lambda fresh: player.play(fresh, checkpoint.step),
     )

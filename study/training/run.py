@@ -158,8 +158,10 @@ def _train(
     zero: dict[str, Any] | None = None
     if run.tier.policy.kind == "small":
         start = step_zero.build(run, request.store, told)
-        zero = step_zero_record.read(start / "step_zero.json")
-        step_zero_record.same_start(record["attempts"], zero, start)
+        zero = step_zero_record.read_start(start)
+        began = step_zero_record.began_from(record["attempts"])
+        if began is not None:
+            step_zero_record.same_start(began, zero, start)
         parts = small_parts(run, start)
     else:
         import torch

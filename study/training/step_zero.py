@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor
 
 from prereg_kit.digest import readable_json, sha256_file
@@ -28,11 +28,23 @@ from prereg_kit.durable import sync_folder, write_bytes
 from prereg_kit.errors import Where
 from study.backoffice.profiles import profile_named
 from study.config import RunConfig, SmallPolicy, WarmStart, base_digest, step_zero_digest
-from study.errors import ConfigError, StudyError
+from study.errors import ConfigError
 from study.training import model as models
 from study.training import warm_start
-from study.training.step_zero_record import BASE_FORMAT, FORMAT, examine, read
+from study.training.step_zero_record import (
+    ADAPTER,
+    BASE_FORMAT,
+    FORMAT,
+    MODEL,
+    base_folder,
+    hold,
+    read_base,
+    read_start,
+    start_folder,
+    weights_of,
+)
 from study.training.tokenizer import CompactWire
+from study.training.weights import fit, read_weights
 
 Told = Callable[[int, int, float], None]
 
@@ -113,7 +125,7 @@ def build_base(run: RunConfig, store: Path, told: Told | None = None) -> Path:
         told: called with (step, steps, loss) during the warm start.
     """
     digest = base_digest(run)
-    target = store / f"base-{digest}"
+    target = base_folder(run, store)
     if (target / "base.json").exists():
         return target
     wire = small_wire(run)
@@ -136,7 +148,7 @@ def build_base(run: RunConfig, store: Path, told: Told | None = None) -> Path:
         "pool": warm_start.pool_digest(profile, setting),
         "figures": figures,
     }
-    return _keep(target, "base.json", {"model.safetensors": weights}, record)
+    return _keep(target, "base.json", {MODEL: weights}, record)
 
 
 def build(run: RunConfig, store: Path, told: Told | None = None) -> Path:
@@ -148,37 +160,40 @@ def build(run: RunConfig, store: Path, told: Told | None = None) -> Path:
         told: called with (step, steps, loss) during the warm start.
     """
     digest = step_zero_digest(run)
-    target = store / digest
-    base_folder = build_base(run, store, told)
+    target = start_folder(run, store)
+    base_at = build_base(run, store, told)
     if (target / "step_zero.json").exists():
         return target
+    of_base = read_base(base_at)
     adapted = models.adapt(
-        _loaded_base(run, base_folder), run.tier.lora, run.seed, adapter_seed=run.tier.traps.adapter_seed
+        _loaded_base(run, base_at, of_base["files"][MODEL]),
+        run.tier.lora,
+        run.seed,
+        adapter_seed=run.tier.traps.adapter_seed,
     )
     record = {
         "format": FORMAT,
         "digest": digest,
         "seed": run.seed,
-        "base": {"folder": base_folder.name, **read(base_folder / "base.json")},
+        "base": {"folder": base_at.name, **of_base},
     }
-    return _keep(target, "step_zero.json", {"adapter.safetensors": adapter_state(adapted)}, record)
+    return _keep(target, "step_zero.json", {ADAPTER: adapter_state(adapted)}, record)
 
 
-def _loaded_base(run: RunConfig, folder: Path, files: dict[str, str] | None = None) -> Any:
+def _loaded_base(run: RunConfig, folder: Path, digest: str) -> Any:
     wire = small_wire(run)
-    expected: dict[str, Any] = {
+    expected = {
         "format": BASE_FORMAT,
         "digest": base_digest(run),
         "vocabulary": wire.digest,
         "profile": profile_named(run.tier.world.profile).digest(),
     }
-    if files is not None:  # as the adapters' own record names them
-        expected["files"] = files
-    examine(folder, read(folder / "base.json"), expected)
+    hold(read_base(folder), expected, folder)
     base = _fresh(run, wire)
-    missing, surplus = base.load_state_dict(load_file(folder / "model.safetensors"), strict=False)
-    if surplus or set(missing) - {"lm_head.weight"}:
-        raise StudyError("the step-0 weights do not fit the policy", found=(missing, surplus))
+    weights = read_weights(folder / MODEL, digest)
+    own = {name: tensor for name, tensor in base.state_dict().items() if name != "lm_head.weight"}
+    fit(folder / MODEL, weights, own)
+    base.load_state_dict(weights, strict=False)
     base.tie_weights()
     return base
 
@@ -187,16 +202,18 @@ def load(run: RunConfig, folder: Path) -> StepZero:
     """Load a step-0 checkpoint for training.
 
     Raises:
+        NotCheckedError: there is none.
         StudyError: it is damaged, belongs to another config, or to another vocabulary than this code's.
     """
-    record = read(folder / "step_zero.json")
-    examine(folder, record, {"format": FORMAT, "digest": step_zero_digest(run)})
-    base = _loaded_base(run, folder.parent / f"base-{base_digest(run)}", record["base"]["files"])
+    record = read_start(folder)
+    hold(record, {"format": FORMAT, "digest": step_zero_digest(run)}, folder)
+    of_base, of_adapter = weights_of(record)
+    base = _loaded_base(run, base_folder(run, folder.parent), of_base)
     adapted = models.adapt(base, run.tier.lora, run.seed, adapter_seed=run.tier.traps.adapter_seed)
     if (
         run.tier.traps.adapter_seed == "clean"
     ):  # under `paper` each process keeps the adapters that it drew itself
-        load_adapter(adapted, load_file(folder / "adapter.safetensors"))
+        load_adapter(adapted, read_weights(folder / ADAPTER, of_adapter), folder / ADAPTER)
     return StepZero(adapted, record, folder)
 
 
@@ -205,15 +222,19 @@ def adapter_state(adapted: Any) -> dict[str, Tensor]:
     return {name: p.detach().clone() for name, p in adapted.named_parameters() if p.requires_grad}
 
 
-def load_adapter(adapted: Any, state: dict[str, Tensor]) -> None:
+def load_adapter(adapted: Any, state: dict[str, Tensor], path: Path) -> None:
     """Put adapter tensors into a PEFT model.
 
+    Args:
+        adapted: the model.
+        state: by name.
+        path: where they come from, for the error.
+
     Raises:
-        StudyError: other names or shapes than the model's.
+        StudyError: other names, shapes or types than the model's, or a value that is not finite.
     """
     own = {name: p for name, p in adapted.named_parameters() if p.requires_grad}
-    if own.keys() != state.keys():
-        raise StudyError("adapters that do not fit the policy", found=sorted(own.keys() ^ state.keys())[:4])
+    fit(path, state, own)
     with torch.no_grad():
         for name, parameter in own.items():
             parameter.copy_(state[name])

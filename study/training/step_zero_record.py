@@ -2,101 +2,122 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from prereg_kit.digest import sha256_file
-from prereg_kit.errors import Where
-from study.config import RunConfig, step_zero_digest
+from prereg_kit.errors import NotCheckedError, Where
+from study.config import RunConfig, base_digest, step_zero_digest
 from study.errors import StudyError
+from study.json_file import read_json
 
 FORMAT = "study.step0/1"
 BASE_FORMAT = "study.base/1"
+ADAPTER, MODEL = "adapter.safetensors", "model.safetensors"
+STORE = "Name the store of step-0 checkpoints that the run was trained with (--step-zero)."
 
 
-def read(path: Path) -> dict[str, Any]:
-    """step_zero.json or base.json.
+def read_start(folder: Path) -> dict[str, Any]:
+    """step_zero.json of a folder.
 
     Raises:
-        StudyError: there is none, or it lists no files.
+        NotCheckedError: there is none.
+        StudyError: one that does not name exactly the adapters and the base.
     """
-    try:
-        record: dict[str, Any] = json.loads(path.read_bytes())
-        if isinstance(record["files"], dict) and isinstance(record.get("base", {}).get("files", {}), dict):
-            return record
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise StudyError(
-            "no step-0 checkpoint here",
-            where=Where(file=str(path)),
-            next_step="Name the store of step-0 checkpoints that the run was trained with (--step-zero).",
-        ) from error
-    raise StudyError("a step-0 checkpoint that lists no files", where=Where(file=str(path), field="files"))
+    record = _read(folder / "step_zero.json", ADAPTER)
+    _hold_files(record.get("base"), MODEL, folder / "step_zero.json", "base.files")
+    return record
 
 
-def examine(folder: Path, record: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
-    """Hold a folder to its record, and the record to what is expected of it.
+def read_base(folder: Path) -> dict[str, Any]:
+    """base.json of a folder.
 
     Raises:
-        StudyError: another value than expected, or a file that is not the one listed.
+        NotCheckedError: there is none.
+        StudyError: one that does not name exactly the weights.
+    """
+    return _read(folder / "base.json", MODEL)
+
+
+def _read(path: Path, name: str) -> dict[str, Any]:
+    try:
+        record = read_json(path, "a step-0 checkpoint's record")
+    except FileNotFoundError as error:
+        raise NotCheckedError(
+            "no step-0 checkpoint here", where=Where(file=str(path)), next_step=STORE
+        ) from error
+    _hold_files(record, name, path, "files")
+    return record
+
+
+def _hold_files(record: Any, name: str, path: Path, field: str) -> None:
+    files = record.get("files") if isinstance(record, dict) else None
+    if not isinstance(files, dict) or list(files) != [name] or not isinstance(files[name], str):
+        raise StudyError(
+            "a step-0 checkpoint does not name its weights",
+            where=Where(file=str(path), field=field),
+            expected=f"{name} and its SHA-256, nothing else",
+            found=files,
+        )
+
+
+def hold(record: Mapping[str, Any], expected: Mapping[str, Any], folder: Path) -> None:
+    """Hold a record to what a run expects of it.
+
+    Raises:
+        StudyError: another value.
     """
     for field, value in expected.items():
         if record.get(field) != value:
             raise StudyError(
                 "the step-0 checkpoint is not this run's",
                 where=Where(file=str(folder), field=field),
-                expected=value,
+                expected=repr(value),
                 found=record.get(field),
-                next_step="Remove the folder to have it built again.",
+                next_step=STORE,
             )
-    for name, digest in record["files"].items():
-        if not (folder / name).is_file() or sha256_file(folder / name) != digest:
-            raise StudyError("a damaged step-0 checkpoint", where=Where(file=str(folder / name)))
 
 
-def began_from(attempts: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
+def began_from(attempts: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """The step-0 record that a run's attempts name, None if none of them got that far."""
     named = [attempt["step_zero"] for attempt in attempts if attempt.get("step_zero")]
     return named[-1] if named else None
 
 
-def same_start(attempts: Iterable[Mapping[str, Any]], found: Mapping[str, Any], where: Path) -> None:
+def same_start(recorded: Mapping[str, Any], found: Mapping[str, Any], folder: Path) -> None:
     """Hold a step-0 checkpoint to the one that a run began from.
 
     A store vouches for itself: whoever can change its weights can change the digests beside them. A run's own
-    record, written when it began, cannot be changed that way.
+    record, written when it began, is not changed that way.
 
     Args:
-        attempts: of run.json.
+        recorded: what run.json names.
         found: the record of the checkpoint that is about to be used.
-        where: its folder.
+        folder: where it lies.
 
     Raises:
         StudyError: another one.
     """
-    recorded = began_from(attempts)
-    if recorded is not None and weights_of(recorded) != weights_of(found):
+    if weights_of(recorded) != weights_of(found):
         raise StudyError(
             "the step-0 checkpoint is not the one that this run began from",
-            where=Where(file=str(where)),
+            where=Where(file=str(folder)),
             expected=repr(weights_of(recorded)),
             found=weights_of(found),
-            next_step="Name the store that the run was trained with (--step-zero).",
+            next_step=STORE,
         )
 
 
-def start_of(run: RunConfig, store: Path, attempts: Iterable[Mapping[str, Any]]) -> Path:
-    """The folder of the step-0 checkpoint that a run began from; never built here.
-
-    Raises:
-        StudyError: the store lacks it or holds another one.
-    """
-    folder = store / step_zero_digest(run)
-    same_start(attempts, read(folder / "step_zero.json"), folder)
-    return folder
+def weights_of(record: Mapping[str, Any]) -> tuple[str, str]:
+    """SHA-256 of the base's and of the adapters' file; figures and times beside them may differ."""
+    return record["base"]["files"][MODEL], record["files"][ADAPTER]
 
 
-def weights_of(record: Mapping[str, Any]) -> dict[str, str]:
-    """SHA-256 of the adapters' and the base's file, by name; figures and times beside them may differ."""
-    return {**record["files"], **record["base"]["files"]}
+def start_folder(run: RunConfig, store: Path) -> Path:
+    """Where a store keeps the step-0 checkpoint of a run."""
+    return store / step_zero_digest(run)
+
+
+def base_folder(run: RunConfig, store: Path) -> Path:
+    """Where a store keeps the warm-started base of a run."""
+    return store / f"base-{base_digest(run)}"

@@ -97,6 +97,8 @@ def batch_at(
     profile: Profile, wire: CompactWire, setting: WarmStart, law: CompiledLaw, step: int
 ) -> list[Demonstration]:
     """The batch of a step, demonstrations counted on within its stage."""
+    if step >= setting.steps - setting.late_steps:
+        setting = setting.model_copy(update={"reaction": setting.late_reaction})
     for world, steps, size in stages(profile, setting):
         if step < steps:
             first = step * size
@@ -169,7 +171,9 @@ def learn(
         Final loss per own token and the share of demonstrations that succeeded.
     """
     law = law_at(setting.fault_rate)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=setting.learning_rate, weight_decay=0.0)
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=setting.learning_rate, betas=(0.9, setting.beta2), weight_decay=0.0
+    )
     model.train()
     wins = seen = 0
     recent: list[float] = []

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -78,10 +80,112 @@ def test_the_same_run_twice_is_refused_before_it_is_played(tmp_path):
     result = run(evaluate_command, *BASE, "--out", tmp_path)
     assert result.exit_code == 1
     assert "registered here already" in str(result.exception)
-    (tmp_path / "stray").mkdir()
-    (tmp_path / "stray" / "episodes.parquet").write_bytes(b"evidence")
-    assert run(evaluate_command, *BASE, "--out", tmp_path / "stray").exit_code == 1
-    assert (tmp_path / "stray" / "episodes.parquet").read_bytes() == b"evidence"
+
+
+def test_what_lies_there_without_a_row_in_the_index_is_left_alone(tmp_path):
+    """A stranger's file, or what an interrupted call left: the run gets a folder of its own and is indexed."""
+    (tmp_path / "episodes.parquet").write_bytes(b"evidence")
+    evaluated(tmp_path)
+    assert (tmp_path / "episodes.parquet").read_bytes() == b"evidence"
+    (row,) = read_runs(tmp_path / "runs.parquet")
+    assert row.registers[0].path == f"{row.run_id}/episodes.parquet"
+    written = (tmp_path / row.registers[0].path).read_bytes()
+    (tmp_path / "runs.parquet").unlink()  # killed between register and index, and called again
+    evaluated(tmp_path)
+    assert (tmp_path / row.registers[0].path).read_bytes() == written
+    (tmp_path / "runs.parquet").unlink()
+    (tmp_path / row.registers[0].path).write_bytes(b"evidence")
+    again = run(evaluate_command, *BASE, "--out", tmp_path)
+    assert again.exit_code == 1 and "never overwritten" in str(again.exception)
+    assert (tmp_path / row.registers[0].path).read_bytes() == b"evidence"
+    assert not list(tmp_path.rglob("*.partial"))
+
+
+def test_the_first_place_may_be_taken_while_a_run_is_played(tmp_path, monkeypatch):
+    from study.evaluation import evaluate as module
+
+    play = module.evaluate
+
+    def meanwhile(spec, **more):
+        rows = play(spec, **more)
+        monkeypatch.setattr(module, "evaluate", play)
+        evaluated(tmp_path, "--seed", 5)
+        return rows
+
+    monkeypatch.setattr(module, "evaluate", meanwhile)
+    evaluated(tmp_path)
+    runs = read_runs(tmp_path / "runs.parquet")
+    assert [(row.seed, "/" in row.registers[0].path) for row in runs] == [(5, False), (0, True)]
+    open_register([tmp_path / "runs.parquet"])
+
+
+def test_places_where_nothing_can_be_written_are_found_before_playing(tmp_path, monkeypatch):
+    from study.evaluation import evaluate as module
+
+    monkeypatch.setattr(module, "evaluate", lambda *a, **k: pytest.fail("played"))
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "runs.parquet").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "training").mkdir()
+    (tmp_path / "training" / "run.json").write_text("{}")
+    for place in ("file/x", "linked", "training"):
+        result = run(evaluate_command, *BASE, "--out", tmp_path / place)
+        assert result.exit_code == 1, place
+    assert "training run" in str(result.exception)
+
+
+def test_a_killed_worker_is_said_and_no_worker_outlives_its_parent(tmp_path):
+    started = subprocess.Popen(
+        [sys.executable, "-m", "study", "evaluate", *BASE, "--tasks", "300", "--schedules", "400", "--workers", "2",
+         "--out", str(tmp_path / "a")],
+        cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+
+    def children(pid):
+        path = Path(f"/proc/{pid}/task/{pid}/children")
+        words = path.read_text().split() if path.exists() else []
+        return [int(word) for word in words if b"spawn_main" in Path(f"/proc/{word}/cmdline").read_bytes()]
+
+    workers = wait_for(lambda: len(found := children(started.pid)) == 2 and found)
+    os.kill(workers[0], signal.SIGKILL)
+    _, said = started.communicate(timeout=60)
+    assert started.returncode == 3 and "worker process was killed" in said and "Traceback" not in said
+    assert not (tmp_path / "a").exists()
+
+    started = subprocess.Popen(
+        [sys.executable, "-m", "study", "evaluate", *BASE, "--tasks", "300", "--schedules", "400", "--workers", "2",
+         "--out", str(tmp_path / "a")],
+        cwd=ROOT, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    workers = wait_for(lambda: len(found := children(started.pid)) == 2 and found)
+    wait_for(lambda: all(int_threads(pid) > 1 for pid in workers))
+    started.kill()
+    started.wait()
+    assert wait_for(lambda: not any(alive(pid) for pid in workers))
+
+
+def int_threads(pid):
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("Threads:"):
+            return int(line.split()[1])
+    return 0
+
+
+def alive(pid):
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+def wait_for(question, seconds=60.0):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        answer = question()
+        if answer:
+            return answer
+        time.sleep(0.05)
+    raise AssertionError("it did not happen")
 
 
 def test_episodes_are_byte_identical_over_processes_hash_seeds_and_workers(tmp_path):

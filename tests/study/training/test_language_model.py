@@ -79,12 +79,13 @@ def two_steps(small_run, start, tmp_path_factory):
 def test_a_checkpoint_is_loaded_as_it_was_saved(two_steps):
     folder, store = two_steps
     found = trained(f"{folder}@0,2", store)
-    assert [step for step, _ in found.checkpoints] == [0, 2]
-    assert load(found, 2, "clean").name == f"{found.run.run_id}@2"
+    assert [one.step for one in found.checkpoints] == [0, 2]
+    two = found.checkpoints[1]
+    assert load(found, two, "clean").name == f"{found.run.run_id}@2"
     saved = load_file(folder / "checkpoints" / "checkpoint-2" / "adapter_model.safetensors")
     own = {
         name.replace(".default", ""): tensor
-        for name, tensor in policy_model(found, 2).named_parameters()
+        for name, tensor in policy_model(found, two).named_parameters()
         if tensor.requires_grad
     }
     assert own.keys() == saved.keys()
@@ -99,7 +100,8 @@ def test_an_episode_played_alone_is_the_one_that_the_run_recorded(two_steps):
         if (row["step"], row["split"], row["regime"]) == (2, "validation", "faults_p25")
     ]
     assert len(recorded) >= 4
-    policy = load(trained(f"{folder}@last", store), 2, "faults_p25")
+    found = trained(f"{folder}@last", store)
+    policy = load(found, found.checkpoints[0], "faults_p25")
     law = regime_named("faults_p25")
     for row in recorded:
         task = generate(COMPACT, "validation", int(row["task"].rpartition("-")[2]))

@@ -3,6 +3,7 @@ import math
 import pytest
 import torch
 
+from prereg_kit.errors import NotCheckedError
 from study.backoffice.pools import POOL_SIZES, WARMUP, warmup_task
 from study.backoffice.profile import TEMPLATES
 from study.backoffice.profiles import COMPACT
@@ -109,6 +110,29 @@ def test_the_loss_of_a_batch_is_that_of_its_rows(small_run):
     assert 0.5 * math.log(wire.size) < whole / count < 3 * math.log(wire.size)
 
 
+def test_the_optimiser_has_the_decays_of_the_setting(small_run, monkeypatch):
+    """One step of AdamW by hand: after it the second moment is (1 - beta2) times the squared gradient."""
+    made = []
+    real = torch.optim.AdamW
+    monkeypatch.setattr(torch.optim, "AdamW", lambda *a, **k: made.append(real(*a, **k)) or made[-1])
+    moments = {}
+    for beta2 in (0.95, 0.999):
+        run = small_run(
+            warm_start__steps=1,
+            warm_start__refund_steps=0,
+            warm_start__short_steps=0,
+            warm_start__beta2=beta2,
+        )
+        wire = step_zero.small_wire(run)
+        model = step_zero._fresh(run, wire)
+        warm_start.learn(model, wire, COMPACT, run.tier.warm_start)
+        state = made[-1].state[model.lm_head.weight]
+        moments[beta2] = state["exp_avg_sq"].sum()
+        square = (state["exp_avg"] / (1 - 0.9)).square().sum()
+        assert float(moments[beta2]) == pytest.approx((1 - beta2) * float(square), rel=1e-3)
+    assert float(moments[0.95] / moments[0.999]) == pytest.approx(50, rel=1e-3)
+
+
 def test_a_rate_that_no_regime_has_is_refused():
     with pytest.raises(ConfigError, match="fault rate"):
         warm_start.law_at(0.33)
@@ -120,7 +144,7 @@ def test_both_arms_load_the_same_bytes_and_seeds_share_a_base(small_run, start):
     one, two = (step_zero.load(run, start(run)) for run in (paired, independent))
     for (name, a), (_, b) in zip(one.model.named_parameters(), two.model.named_parameters(), strict=True):
         assert torch.equal(a, b), name
-    base = step_zero_record.read(start(other) / "step_zero.json")["base"]
+    base = step_zero_record.read_start(start(other))["base"]
     assert base["folder"] == one.record["base"]["folder"]
     assert base["pool"] and base["figures"]["loss"] > 0
 
@@ -132,9 +156,9 @@ def test_a_damaged_or_foreign_start_is_refused(small_run, tmp_path):
         step_zero.load(small_run(seed=1), folder)
     path = folder / "adapter.safetensors"
     path.write_bytes(path.read_bytes()[:-1] + b"\x01")
-    with pytest.raises(StudyError, match="damaged"):
+    with pytest.raises(StudyError, match="not the recorded ones"):
         step_zero.load(run, folder)
-    with pytest.raises(StudyError, match="no step-0"):
+    with pytest.raises(NotCheckedError, match="no step-0"):
         step_zero.load(run, tmp_path / "nothing")
 
 
