@@ -151,7 +151,7 @@ def test_leaving_out_rows_without_advantage_keeps_trls_gradient(small_run, start
     assert ours.keys() == stock.keys() and len(ours) > 20
     for name, gradient in stock.items():
         scale = float(gradient.abs().max())
-        assert torch.allclose(ours[name], gradient, atol=1e-5 * max(scale, 1e-3), rtol=1e-4), name
+        assert torch.allclose(ours[name], gradient, atol=1e-4 * max(scale, 1e-3), rtol=1e-4), name
 
 
 def quarter(wire):
