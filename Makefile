@@ -11,7 +11,7 @@ help:
 	@echo 'make demo        freeze, verify, decide and render a small study and a published one (no torch)'
 	@echo 'make test        every test; downloads torch 2.13 (see README)'
 	@echo 'make test-kit    every test that needs no torch'
-	@echo 'make demo-train  train, evaluate and decide 2 seeds x 2 arms on a CPU (tens of minutes)'
+	@echo 'make demo-train  train, evaluate and decide 2 seeds x 2 arms on a CPU (a quarter of an hour)'
 	@echo 'make lint        ruff and mypy;  make bench  benchmarks;  make test-slow  the slow checks'
 	@echo 'make check-tsa   ask every configured timestamping authority (needs a network)'
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # `make demo-train`: four runs of the cpu tier are bound by a frozen plan, trained, evaluated, decided and rendered.
-# One process, one core; about half an hour of processor time. Stopped at any moment, the same command continues it.
+# One process, one core; about a quarter of an hour of processor time. Stopped at any moment, the same command continues it.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$(dirname "$here")")
