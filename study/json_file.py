@@ -19,8 +19,10 @@ def read_json(path: Path, what: str) -> dict[str, Any]:
 
     Raises:
         FileNotFoundError: there is none.
-        ConfigError: it cannot be read, or holds anything but an object.
+        ConfigError: it is no regular file, cannot be read, or holds anything but an object.
     """
+    if path.exists() and not path.is_file():
+        raise ConfigError(f"{what} is no file", where=Where(file=str(path)), expected="a regular file")
     try:
         value = json.loads(path.read_bytes())
     except FileNotFoundError:

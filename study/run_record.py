@@ -90,6 +90,12 @@ class _Record(BaseModel):
     attempts: Annotated[list[_Attempt], Field(min_length=1)]
     done: int | None
 
+    @model_validator(mode="after")
+    def _bound_or_exploratory(self) -> _Record:
+        if self.exploratory == (self.bound_by is not None):
+            raise ValueError("a run is either exploratory or bound by a plan")
+        return self
+
 
 def read(folder: Path) -> dict[str, Any]:
     """run.json of a run's folder.

@@ -28,7 +28,7 @@ def state_of(folder: Path) -> dict[str, Any]:
     """One run as a row; a record or a log that cannot be read is a row that says so."""
     try:
         return _state(folder)
-    except (PreregError, KeyError, TypeError, ValueError) as error:
+    except (PreregError, KeyError, TypeError, ValueError, OSError, RecursionError) as error:
         said = str(error) if isinstance(error, PreregError) else f"its logs are damaged ({error!r})"
         return {"run_id": folder.name, "folder": str(folder), "state": f"unreadable: {said}"} | _NOTHING
 
@@ -38,6 +38,8 @@ def _state(folder: Path) -> dict[str, Any]:
     run = run_record.config_of(record, str(folder / "run.json"))
     groups = registers.merged(folder, "groups")
     episodes = registers.merged(folder, "episodes")
+    if any(type(row["step"]) is not int for row in (*groups, *episodes)):
+        raise TypeError("a step that is no whole number")
     last = max((row["step"] for row in episodes), default=None)
     hits: dict[str, list[bool]] = {}
     for row in episodes:

@@ -113,6 +113,7 @@ def _parts(work: Callable[[Work], list[Row]], chunks: Iterable[Work], workers: i
         yield from map(work, chunks)
         return
     context = multiprocessing.get_context("spawn")  # a forked copy of a threaded parent may hang
+    others = multiprocessing.active_children()
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_follow_parent) as pool:
         with _unheard_interrupts():
             parts = pool.map(work, chunks)
@@ -123,6 +124,11 @@ def _parts(work: Callable[[Work], list[Row]], chunks: Iterable[Work], workers: i
                 "a worker process was killed",
                 next_step="Start again, with fewer --workers if memory is short.",
             ) from error
+        except BaseException:  # whoever stops waiting does not want what is being played either
+            for child in multiprocessing.active_children():
+                if child not in others:
+                    child.terminate()
+            raise
 
 
 def _follow_parent() -> None:

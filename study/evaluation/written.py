@@ -74,21 +74,25 @@ def place_for(out: Path, spec: EvaluationSpec) -> Path:
 
 
 def _usable(out: Path, index: Path) -> None:
-    if (out / "run.json").exists():
-        raise ArchiveError(
-            "this folder belongs to a training run, which rewrites its own index",
-            where=Where(file=str(out)),
-            next_step="Choose another --out.",
-            code="exists",
-        )
+    place = out.resolve()
+    for folder in (place, *place.parents[:2]):  # also inside its checkpoints or attempts
+        if (folder / "run.json").exists():
+            raise ArchiveError(
+                "this folder belongs to a training run, which rewrites its own index",
+                where=Where(file=str(folder)),
+                next_step="Choose another --out.",
+                code="exists",
+            )
     nearest = next(path for path in (out.absolute(), *out.absolute().parents) if path.exists())
     if (
         not nearest.is_dir()
         or not os.access(nearest, os.W_OK | os.X_OK)
-        or (index.is_symlink() and not index.exists())
+        or any(path.is_symlink() and not path.exists() for path in (out, index))
     ):
         raise ArchiveError(
-            "nothing can be written here", where=Where(file=str(out)), next_step="Choose another --out."
+            "nothing can be written here: it is no folder, its permissions forbid it, or a link leads nowhere",
+            where=Where(file=str(out)),
+            next_step="Choose another --out.",
         )
 
 

@@ -95,6 +95,8 @@ def trained(name: str, store: Path | None = None) -> Trained:
     base, adapter = _held_start(start, record, folder)
     found = {0: Checkpoint(0, start / step_zero_record.ADAPTER, adapter, base)}
     for step, path in checkpoints.complete(folder / "checkpoints"):
+        if step > run.tier.optimisation.steps:
+            continue  # no step of this run
         found[step] = Checkpoint(step, path / checkpoints.WEIGHTS, _adapter_of(path, run), base)
     steps = sorted({_step(word, sorted(found), record["done"], folder) for word in wanted.split(",")})
     bound = record["bound_by"]
@@ -108,6 +110,8 @@ def _held_start(start: Path, record: dict[str, Any], folder: Path) -> tuple[str,
         raise ConfigError(
             "the run's record does not say which weights it began from",
             where=Where(file=str(folder / "run.json"), field="attempts.step_zero"),
+            expected="the step-0 checkpoint's record, written when training began",
+            next_step="A run that never began training has no policy to play.",
         )
     held = step_zero_record.read_start(start)
     step_zero_record.same_start(began, held, start)

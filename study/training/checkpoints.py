@@ -89,15 +89,15 @@ def read_record(folder: Path) -> dict[str, Any] | None:
 def is_complete(folder: Path) -> bool:
     """Whether the record is of this very step and every file that it lists is there with its digest."""
     record = read_record(folder)
-    return (
-        record is not None
-        and type(record.get("step")) is int
-        and folder.name == name_of(record["step"])
-        and all(
+    if record is None or type(record.get("step")) is not int or record["step"] < 1:
+        return False
+    try:
+        return folder.name == name_of(record["step"]) and all(
             (folder / name).is_file() and sha256_file(folder / name) == want
             for name, want in record["files"].items()
         )
-    )
+    except (OSError, ValueError):  # a name that no file can have
+        return False
 
 
 def complete(folder: Path) -> list[tuple[int, Path]]:
@@ -109,13 +109,13 @@ def complete(folder: Path) -> list[tuple[int, Path]]:
     return sorted(found)
 
 
-def last_for(folder: Path, config_digest: str, *, at_most: int | None = None) -> tuple[int, Path] | None:
+def last_for(folder: Path, config_digest: str) -> tuple[int, Path] | None:
     """The last complete checkpoint of this very config.
 
     Raises:
         StudyError: the checkpoints belong to another config.
     """
-    usable = [entry for entry in complete(folder) if at_most is None or entry[0] <= at_most]
+    usable = complete(folder)
     if not usable:
         return None
     step, path = usable[-1]

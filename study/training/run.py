@@ -162,6 +162,12 @@ def _train(
         began = step_zero_record.began_from(record["attempts"])
         if began is not None:
             step_zero_record.same_start(began, zero, start)
+        elif found is not None:
+            raise StudyError(
+                "there is a checkpoint, but the run's record does not say which weights it began from",
+                where=Where(file=str(request.out / "run.json"), field="attempts.step_zero"),
+                next_step="Train it again in another folder.",
+            )
         parts = small_parts(run, start)
     else:
         import torch

@@ -79,8 +79,18 @@ def hold(record: Mapping[str, Any], expected: Mapping[str, Any], folder: Path) -
 
 
 def began_from(attempts: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """The step-0 record that a run's attempts name, None if none of them got that far."""
+    """The step-0 record that a run's attempts name, None if none of them got that far.
+
+    Raises:
+        StudyError: the attempts name different weights.
+    """
     named = [attempt["step_zero"] for attempt in attempts if attempt.get("step_zero")]
+    if len({weights_of(record) for record in named}) > 1:
+        raise StudyError(
+            "the run's attempts began from different weights",
+            where=Where(file="run.json", field="attempts.step_zero"),
+            expected="one step-0 checkpoint for all attempts",
+        )
     return named[-1] if named else None
 
 

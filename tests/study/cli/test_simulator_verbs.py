@@ -8,8 +8,11 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
@@ -141,11 +144,6 @@ def test_a_killed_worker_is_said_and_no_worker_outlives_its_parent(tmp_path):
         cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
     )  # fmt: skip
 
-    def children(pid):
-        path = Path(f"/proc/{pid}/task/{pid}/children")
-        words = path.read_text().split() if path.exists() else []
-        return [int(word) for word in words if b"spawn_main" in Path(f"/proc/{word}/cmdline").read_bytes()]
-
     workers = wait_for(lambda: len(found := children(started.pid)) == 2 and found)
     os.kill(workers[0], signal.SIGKILL)
     _, said = started.communicate(timeout=60)
@@ -162,6 +160,29 @@ def test_a_killed_worker_is_said_and_no_worker_outlives_its_parent(tmp_path):
     started.kill()
     started.wait()
     assert wait_for(lambda: not any(alive(pid) for pid in workers))
+
+
+def test_an_interrupt_stops_the_workers_at_once(tmp_path):
+    started = subprocess.Popen(
+        [sys.executable, "-m", "study", "evaluate", *BASE, "--tasks", "300", "--schedules", "100000", "--workers", "2",
+         "--out", str(tmp_path / "a")],
+        cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - background jobs ignore it
+    )  # fmt: skip
+    # one chunk is a million episodes, minutes of work: whoever waits for it does not stop
+    workers = wait_for(lambda: len(found := children(started.pid)) == 2 and found)
+    wait_for(lambda: all(int_threads(pid) > 1 for pid in workers))
+    started.send_signal(signal.SIGINT)
+    _, said = started.communicate(timeout=30)
+    assert started.returncode == 130 and "Traceback" not in said
+    assert wait_for(lambda: not any(alive(pid) for pid in workers))
+
+
+def children(pid):
+    """Worker processes of a process."""
+    path = Path(f"/proc/{pid}/task/{pid}/children")
+    words = path.read_text().split() if path.exists() else []
+    return [int(word) for word in words if b"spawn_main" in Path(f"/proc/{word}/cmdline").read_bytes()]
 
 
 def int_threads(pid):
@@ -300,3 +321,47 @@ def test_play_the_compact_profile_and_other_schedules():
 def test_play_refuses_what_is_not_there():
     assert run(play_command, "--pool", "test", "--task", "test-9999").exception.exit_code == 2
     assert run(play_command, "--pool", "warmup", "--task", "0").exception.exit_code == 2
+
+
+def test_a_register_names_its_spec_and_a_spec_its_pool_and_laws(tmp_path, monkeypatch):
+    from study.backoffice.schedule import LAW
+    from study.evaluation import spec as module
+
+    evaluated(tmp_path)
+    metadata = pq.read_schema(tmp_path / "episodes.parquet").metadata
+    (row,) = read_runs(tmp_path / "runs.parquet")
+    assert metadata[b"config_digest"].decode() == row.config_digest
+    assert metadata[b"law"].decode() == LAW
+    one = module.EvaluationSpec("naive", "natural", "test", ("grader_flips",), 3, 2, 0, "naive", "c")
+    before = one.digest()
+    # pinned: run ids of scripted runs must not change with the code
+    assert before == "cbd1ac97111c9cec57687c61f9e6b8af08e80f79c2dab9efffce1a36fd6a2b1a"
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "recorded_digest", lambda *_: "0" * 64)
+        assert one.digest() != before
+    real = module.regime_named
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "regime_named", lambda name: replace(real(name), flip_rate=Fraction(1, 3)))
+        assert one.digest() != before
+    two = replace(one, checkpoints=((0, "a"), (5, "b")), policy="p")
+    assert (one.episodes, two.episodes) == (6, 12)
+
+
+def test_a_dangling_link_is_nobodys_place(tmp_path):
+    from study.evaluation.spec import EvaluationSpec
+    from study.evaluation.written import place_for
+
+    spec = EvaluationSpec("naive", "natural", "test", ("clean",), 3, 2, 0, "naive", "c")
+    (tmp_path / "episodes.parquet").symlink_to("nowhere")
+    assert place_for(tmp_path, spec) == tmp_path / spec.label().run_id / "episodes.parquet"
+
+
+@pytest.mark.parametrize(
+    ("regimes", "schedules"), [(("challenge",), 1), (("clean", "challenge"), 4), (("clean",), 4)]
+)
+def test_the_usual_number_of_schedules(regimes, schedules):
+    from study.cli.evaluation_options import spec_of
+
+    names = ("tasks", "schedules", "seed", "arm", "condition", "profile")
+    wanted = dict.fromkeys(names) | {"regimes": regimes, "pool": "test", "group_size": 0}
+    assert spec_of("naive", None, wanted).schedules == schedules

@@ -45,7 +45,8 @@ def test_anything_less_is_never_resumed_from(tmp_path, harm):
     elif harm == "not json":
         (path / "complete.json").write_text("{")
     else:
-        (path / "complete.json").write_text(json.dumps({"format": "study.checkpoint/2", "files": {}}))
+        record = json.loads((path / "complete.json").read_text())
+        (path / "complete.json").write_text(json.dumps(record | {"format": "study.checkpoint/2"}))
     assert checkpoints.last_for(tmp_path, DIGEST) == (20, tmp_path / "checkpoint-20")
 
 
@@ -69,4 +70,21 @@ def test_another_configs_checkpoints_are_refused(tmp_path):
     written(tmp_path, 20)
     with pytest.raises(StudyError, match="another config"):
         checkpoints.last_for(tmp_path, "c" * 64)
-    assert checkpoints.last_for(tmp_path, "c" * 64, at_most=10) is None
+    assert checkpoints.last_for(tmp_path / "nothing", "c" * 64) is None
+
+
+def test_the_last_one_is_the_last_by_number(tmp_path):
+    written(tmp_path, 100)
+    written(tmp_path, 20)
+    assert [step for step, _ in checkpoints.complete(tmp_path)] == [20, 100]
+    assert checkpoints.last_for(tmp_path, DIGEST) == (100, tmp_path / "checkpoint-100")
+
+
+@pytest.mark.parametrize("step", ["40", True, 40.0, None, -40, 0])
+def test_a_step_is_a_whole_number_above_zero(tmp_path, step):
+    written(tmp_path, 40)
+    path = tmp_path / "checkpoint-40" / "complete.json"
+    record = json.loads(path.read_text()) | {"step": step}
+    path.write_text(json.dumps(record))
+    (tmp_path / "checkpoint-40").rename(tmp_path / f"checkpoint-{step}")
+    assert checkpoints.complete(tmp_path) == []

@@ -2,9 +2,11 @@ from dataclasses import asdict
 
 import pytest
 
+from study.backoffice.generate import generate
+from study.backoffice.profiles import COMPACT
 from study.backoffice.schedule import evaluation_seed
 from study.config_file import read_tier, resolve
-from study.training import step_zero
+from study.training import seeds, step_zero
 from study.training.curves import draw, points
 from study.training.dataset import Tasks
 from study.training.evaluate import (
@@ -12,6 +14,7 @@ from study.training.evaluate import (
     final_sets,
     periodic_sets,
     policy_label,
+    sampling_key,
     start_sets,
     success,
     training_regime,
@@ -119,3 +122,14 @@ def test_success_and_points():
 
 def test_nothing_recorded_draws_nothing(tmp_path):
     assert draw(tmp_path) is None
+
+
+def test_a_sampling_key_is_of_the_whole_episode():
+    task, other = (generate(COMPACT, "test", index) for index in (3, 4))
+    elsewhere = generate(COMPACT, "reserve", 3)
+    base = (0, 5, "clean", task, 2, 1)
+    keys = {sampling_key(*base)}
+    for place, value in ((0, 1), (1, 6), (2, "faults_p25"), (3, other), (3, elsewhere), (4, 3), (5, 0)):
+        keys.add(sampling_key(*base[:place], value, *base[place + 1 :]))
+    assert len(keys) == 8
+    assert sampling_key(*base) == seeds.key("evaluate", 0, 5, "test", "clean", "compact-test-0003", 2, 1)

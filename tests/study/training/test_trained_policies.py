@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import time
+from dataclasses import replace
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -12,20 +16,24 @@ from click.testing import CliRunner
 from safetensors.torch import load_file, save_file
 
 from prereg_kit.digest import sha256_file
-from prereg_kit.errors import PreregError
+from prereg_kit.errors import PreregError, UsageError
 from prereg_kit.register_file import open_register, read_runs
 from study import run_record
 from study.cli.evaluate import command as evaluate
+from study.cli.evaluation_options import plan_of
 from study.cli.play import command as play
 from study.cli.status import command as status
-from study.config_file import read_tier, resolve
+from study.config_file import parse_run, read_tier, resolve
 from study.errors import StudyError
+from study.evaluation.written import NO_PLAN
 from study.policies.language_model import load
-from study.policies.trained import trained
+from study.policies.trained import Checkpoint, trained
+from study.run_state import state_of
 from study.training import step_zero_record
 from study.training.run import Request, execute
 
 pytestmark = pytest.mark.torch
+ROOT = Path("x")
 
 
 def tier():
@@ -261,11 +269,66 @@ def last_one_gone(folder):
     return "last"
 
 
-@pytest.mark.parametrize("attack", [renamed, unlisted, other_spelling, no_step, last_one_gone])
+def beyond_the_run(folder):
+    shutil.copytree(folder / "checkpoint-2", folder / "checkpoint-9")
+    edit(folder / "checkpoint-9" / "complete.json", lambda value: value.update(step=9))
+    return "9"
+
+
+def below_the_start(folder):
+    shutil.copytree(folder / "checkpoint-2", folder / "checkpoint--4")
+    edit(folder / "checkpoint--4" / "complete.json", lambda value: value.update(step=-4))
+    return "-4"
+
+
+def a_name_that_no_file_has(folder):
+    edit(folder / "checkpoint-2" / "complete.json", lambda value: value["files"].update({"a" * 300: "x"}))
+    return "2"
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        renamed,
+        unlisted,
+        other_spelling,
+        no_step,
+        last_one_gone,
+        beyond_the_run,
+        below_the_start,
+        a_name_that_no_file_has,
+    ],
+)
 def test_a_checkpoint_is_what_its_record_and_its_name_say(copied, tmp_path, attack):
     step = attack(copied / "paired" / "checkpoints")
     result = run(evaluate, "--policy", f"{copied / 'paired'}@{step}", *FINAL, "--out", tmp_path / "o")
     assert result.exception.exit_code == 2 and "checkpoint" in str(result.exception)
+
+
+def test_no_checkpoint_takes_the_place_of_the_start(copied):
+    folder = copied / "paired" / "checkpoints"
+    shutil.copytree(folder / "checkpoint-2", folder / "checkpoint-0")
+    edit(folder / "checkpoint-0" / "complete.json", lambda value: value.update(step=0))
+    (zero,) = trained(f"{copied / 'paired'}@0").checkpoints
+    assert zero.adapter.parent.parent == copied / "step0"
+
+
+def test_a_run_that_does_not_say_what_it_began_from_is_not_resumed(copied):
+    one, _, _ = store_of(copied)
+    shutil.rmtree(copied / "paired" / "checkpoints" / "checkpoint-2")
+    edit(copied / "paired" / "run.json", lambda value: value["attempts"][-1].pop("step_zero"))
+    request = Request(one, copied / "paired", copied / "step0", None, "tests", 2, True)
+    with pytest.raises(StudyError, match="which weights it began from"):
+        execute(request, lambda _: None)
+
+
+def test_nothing_is_written_into_a_run(home, tmp_path):
+    for place in ("x/../paired", "paired/attempts", "paired/checkpoints/checkpoint-2"):
+        result = run(evaluate, "--policy", f"{home / 'paired'}@2", *FINAL, "--out", home / place)
+        assert result.exit_code == 1 and "training run" in str(result.exception)
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    result = run(evaluate, "--policy", f"{home / 'paired'}@2", *FINAL, "--out", tmp_path / "dangling")
+    assert result.exit_code == 1 and "link leads nowhere" in str(result.exception)
 
 
 def with_weights(copied, change):
@@ -283,6 +346,15 @@ def tensors(change):
     return apply
 
 
+def one_element(value):
+    def put_in(tensor):
+        tensor = tensor.clone()
+        tensor.view(-1)[-1] = value
+        return tensor
+
+    return tensors(put_in)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -290,6 +362,8 @@ def tensors(change):
         (tensors(lambda t: t.mean()), "do not fit"),
         (tensors(lambda t: t.to(torch.int8)), "do not fit"),
         (tensors(lambda t: t * float("nan")), "no numbers"),
+        (one_element(float("nan")), "no numbers"),
+        (one_element(float("inf")), "no numbers"),
         (lambda path: path.write_bytes(b""), "damaged"),
         (lambda path: path.write_bytes(path.read_bytes()[:100]), "damaged"),
     ],
@@ -366,6 +440,10 @@ HOSTILE = [
     put("config_digest", "0" * 5000),
     put("exploratory", "no"),
     put("bound_by", {"plan": 1}),
+    put("bound_by", {"plan": "p", "sha256": "a" * 64, "material": "m"}),  # and exploratory
+    lambda value: value["attempts"].append(
+        json.loads(json.dumps(value["attempts"][-1]).replace('safetensors": "', 'safetensors": "0'))
+    ),
     lambda value: value.pop("config_digest"),
     lambda value: value.pop("attempts"),
 ]
@@ -400,9 +478,28 @@ def test_a_record_that_is_no_json_is_refused_by_name(harmed, text, tmp_path):
     assert shown.exit_code == 0 and "unreadable" in shown.stdout
 
 
-def test_a_damaged_log_is_a_row_of_status(copied):
-    (log,) = (copied / "paired" / "attempts").glob("*/episodes.jsonl")
+def one_more_row(log):
     log.write_bytes(b'{"step": 2}\n' + log.read_bytes())
+
+
+def no_number(log):
+    log.write_bytes(b'{"step": Infinity}\n' + log.read_bytes())
+
+
+def a_folder(log):
+    log.unlink()
+    log.mkdir()
+
+
+def deep(log):
+    log.with_name("attempt.json").write_text("[" * 200_000)
+
+
+@pytest.mark.parametrize("harm", [one_more_row, no_number, a_folder, deep])
+def test_a_damaged_log_is_a_row_of_status(copied, harm):
+    (log,) = (copied / "paired" / "attempts").glob("*/episodes.jsonl")
+    harm(log)
+    assert run(status, copied, "--json").exit_code == 0
     shown = run(status, copied, env={"COLUMNS": "400"})
     assert shown.exit_code == 0 and "unreadable" in shown.stdout and "independent" in shown.stdout
 
@@ -443,3 +540,55 @@ def test_play_shows_a_recorded_episode(home):
         play, "--policy", f"{home / 'independent'}@2", "--pool", "test", "--task", 4, "--profile", "natural"
     )
     assert other.exception.exit_code == 2
+
+
+def test_a_policy_is_its_base_and_its_adapters():
+    digests = {Checkpoint(0, ROOT, *pair).digest for pair in (("a", "b"), ("b", "a"), ("a", "c"), ("c", "b"))}
+    assert len(digests) == 4
+    assert Checkpoint(0, ROOT, "a", "b").digest == Checkpoint(9, ROOT / "x", "a", "b").digest
+
+
+def test_rows_have_the_plan_that_bound_the_training(home):
+    found = replace(trained(f"{home / 'paired'}@0"), plan_sha256="a" * 64)
+    assert plan_of(found, NO_PLAN) == plan_of(found, "a" * 64) == "a" * 64
+    with pytest.raises(UsageError, match="did not bind"):
+        plan_of(found, "b" * 64)
+
+
+def test_status_looks_at_validation_and_at_the_youngest_log(copied):
+    folder = copied / "paired"
+    (log,) = (folder / "attempts").glob("*/episodes.jsonl")
+    table = [json.loads(line) for line in log.read_text().splitlines()]
+    for row in table:
+        row["true_success"] = row["split"] == "validation"
+    log.write_text("".join(json.dumps(row) + "\n" for row in table))
+    assert state_of(folder)["evaluation"]["faults_p25"] == 1.0
+    edit(folder / "run.json", lambda value: value["attempts"][-1].update(status="running"))
+    logs = list((folder / "attempts").glob("*/*.jsonl"))
+    assert len(logs) == 2 and state_of(folder)["state"] == "running"
+    hour_ago = time.time() - 3600
+    os.utime(logs[0], (hour_ago, hour_ago))
+    assert state_of(folder)["state"] == "running"
+    os.utime(logs[1], (hour_ago, hour_ago))
+    assert state_of(folder)["state"] == "silent"
+
+
+def test_steps_come_in_order(copied):
+    """32 and 1 come the other way round in a set."""
+    folder = copied / "paired" / "checkpoints"
+    edit(
+        copied / "paired" / "run.json", lambda value: value["config"]["tier"]["optimisation"].update(steps=40)
+    )
+    one = run_record.read(copied / "paired")
+    digest = parse_run(json.dumps(one["config"]).encode(), "x").digest
+    name = parse_run(json.dumps(one["config"]).encode(), "x").run_id
+    edit(copied / "paired" / "run.json", lambda value: value.update(config_digest=digest, run_id=name))
+    for step in (1, 32):
+        if step == 32:
+            shutil.copytree(folder / "checkpoint-2", folder / "checkpoint-32")
+        edit(
+            folder / f"checkpoint-{step}" / "complete.json",
+            lambda value, step=step: value.update(step=step, config_digest=digest),
+        )
+    shutil.rmtree(folder / "checkpoint-2")
+    assert [one.step for one in trained(f"{copied / 'paired'}@32,1,0").checkpoints] == [0, 1, 32]

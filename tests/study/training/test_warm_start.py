@@ -1,8 +1,11 @@
+import json
 import math
+import shutil
 
 import pytest
 import torch
 
+from prereg_kit.digest import sha256_file
 from prereg_kit.errors import NotCheckedError
 from study.backoffice.pools import POOL_SIZES, WARMUP, warmup_task
 from study.backoffice.profile import TEMPLATES
@@ -108,6 +111,104 @@ def test_the_loss_of_a_batch_is_that_of_its_rows(small_run):
     count = sum(sum(row.own) for row in rows)
     assert whole == pytest.approx(alone, rel=1e-5)
     assert 0.5 * math.log(wire.size) < whole / count < 3 * math.log(wire.size)
+
+
+def test_the_last_steps_have_the_late_reaction(small_run, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        warm_start, "demonstration", lambda _p, _w, setting, _l, _n: seen.append(setting.reaction)
+    )
+    for late, expected in ((2, [0.8] * 4 + [0.3] * 2), (0, [0.8] * 6), (6, [0.3] * 6)):
+        setting = small_run().tier.warm_start.model_copy(
+            update={
+                "steps": 6,
+                "refund_steps": 1,
+                "short_steps": 2,
+                "short_batch": 1,
+                "batch": 1,
+                "reaction": 0.8,
+                "late_steps": late,
+                "late_reaction": 0.3,
+            }
+        )
+        seen.clear()
+        for step in range(6):
+            warm_start.batch_at(COMPACT, None, setting, LAW, step)
+        assert seen == expected
+
+
+def test_more_late_steps_than_steps_are_refused(small_run):
+    small_run(warm_start__late_steps=4)
+    with pytest.raises(ValueError, match="last steps"):
+        small_run(warm_start__late_steps=5)
+
+
+def record_edited(folder, name, change):
+    value = json.loads((folder / name).read_bytes())
+    change(value)
+    (folder / name).write_text(json.dumps(value))
+
+
+@pytest.mark.parametrize("field", ["format", "digest", "vocabulary", "profile"])
+def test_a_base_of_another_kind_is_refused_by_field(small_run, tmp_path, field):
+    run = small_run()
+    folder = step_zero.build(run, tmp_path)
+    base = step_zero_record.base_folder(run, tmp_path)
+    record_edited(base, "base.json", lambda value: value.update({field: "x"}))
+    with pytest.raises(StudyError, match=f"field {field}: the step-0 checkpoint is not this run's"):
+        step_zero.load(run, folder)
+
+
+@pytest.mark.parametrize("field", ["format", "digest"])
+def test_a_start_of_another_kind_is_refused_by_field(small_run, tmp_path, field):
+    run = small_run()
+    folder = step_zero.build(run, tmp_path)
+    record_edited(folder, "step_zero.json", lambda value: value.update({field: "x"}))
+    with pytest.raises(StudyError, match=f"field {field}: the step-0 checkpoint is not this run's"):
+        step_zero.load(run, folder)
+
+
+def test_a_base_is_held_to_the_digest_that_the_start_names(small_run, tmp_path):
+    run = small_run()
+    folder = step_zero.build(run, tmp_path)
+    base = step_zero_record.base_folder(run, tmp_path)
+    data = bytearray((base / "model.safetensors").read_bytes())
+    data[-1] ^= 1
+    (base / "model.safetensors").write_bytes(data)
+    digest = sha256_file(base / "model.safetensors")
+    record_edited(base, "base.json", lambda value: value["files"].update({"model.safetensors": digest}))
+    with pytest.raises(StudyError, match="not the recorded ones"):
+        step_zero.load(run, folder)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda value: value["base"].update(files={}),
+        lambda value: value.update(base=None),
+        lambda value: value["files"].update(more="x"),
+        lambda value: value.update(files={"adapter.safetensors": 7}),
+    ],
+)
+def test_a_start_names_its_two_files_and_nothing_else(small_run, start, tmp_path, change):
+    folder = tmp_path / "start"
+    shutil.copytree(start(small_run()), folder)
+    record_edited(folder, "step_zero.json", change)
+    with pytest.raises(StudyError, match="does not name its weights"):
+        step_zero_record.read_start(folder)
+
+
+def test_attempts_begin_from_one_start():
+    one, other = (
+        {"digest": "d", "files": {"adapter.safetensors": "a"}, "base": {"files": {"model.safetensors": word}}}
+        for word in "bc"
+    )
+    assert step_zero_record.began_from([{}, {"step_zero": None}]) is None
+    assert step_zero_record.began_from([{"step_zero": one}, {"step_zero": one | {"seed": 1}}, {}]) == one | {
+        "seed": 1
+    }
+    with pytest.raises(StudyError, match="different weights"):
+        step_zero_record.began_from([{"step_zero": one}, {"step_zero": other}])
 
 
 def test_the_optimiser_has_the_decays_of_the_setting(small_run, monkeypatch):
