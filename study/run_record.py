@@ -33,37 +33,13 @@ UNBOUND = "0" * 64
 """The plan digest of a run that no frozen plan binds."""
 
 
-class _Weights(BaseModel):
-    model_config = ConfigDict(strict=True)
-    files: dict[str, str]
-
-
-class _BaseWeights(_Weights):
-    @model_validator(mode="after")
-    def _one(self) -> _BaseWeights:
-        if list(self.files) != [step_zero_record.MODEL]:
-            raise ValueError(f"exactly {step_zero_record.MODEL} was expected")
-        return self
-
-
-class _StepZero(_Weights):
-    digest: str
-    base: _BaseWeights
-
-    @model_validator(mode="after")
-    def _one(self) -> _StepZero:
-        if list(self.files) != [step_zero_record.ADAPTER]:
-            raise ValueError(f"exactly {step_zero_record.ADAPTER} was expected")
-        return self
-
-
 class _Attempt(BaseModel):
     model_config = ConfigDict(strict=True)
     attempt: int
     status: str
     started_at: str
     finished_at: str | None
-    step_zero: _StepZero | None = None
+    step_zero: dict[str, Any] | None = None
     device: str | None = None
     code: dict[str, Any] | None = None
     versions: dict[str, str | None] | None = None
@@ -102,6 +78,7 @@ def read(folder: Path) -> dict[str, Any]:
 
     Raises:
         ConfigError: there is none, it cannot be read, or it is not ours; the field is named.
+        StudyError: an attempt names no weights where it names a start.
     """
     path = folder / "run.json"
     try:
@@ -112,6 +89,9 @@ def read(folder: Path) -> dict[str, Any]:
         _Record.model_validate(record)
     except ValidationError as error:
         raise translated(error, str(path)) from error
+    for number, attempt in enumerate(record["attempts"]):
+        if attempt.get("step_zero") is not None:
+            step_zero_record.hold_start(attempt["step_zero"], path, f"attempts.{number}.step_zero.")
     return record
 
 

@@ -1,4 +1,4 @@
-"""What `study evaluate` is asked to play, from its options, as a spec."""
+"""What the options of `study evaluate` ask for: what to play, and which plan the rows count for."""
 
 from __future__ import annotations
 

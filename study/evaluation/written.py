@@ -60,7 +60,7 @@ def place_for(out: Path, spec: EvaluationSpec) -> Path:
     name = "groups.parquet" if spec.group_size else "episodes.parquet"
     run_id = spec.label().run_id
     index = out / INDEX
-    _usable(out, index)
+    _require_usable(out, index)
     runs = read_runs(index) if index.exists() else []
     if any(run.run_id == run_id for run in runs):
         raise ArchiveError(
@@ -73,7 +73,7 @@ def place_for(out: Path, spec: EvaluationSpec) -> Path:
     return out / run_id / name if runs or beside.exists() or beside.is_symlink() else beside
 
 
-def _usable(out: Path, index: Path) -> None:
+def _require_usable(out: Path, index: Path) -> None:
     place = out.resolve()
     for folder in (place, *place.parents[:2]):  # also inside its checkpoints or attempts
         if (folder / "run.json").exists():

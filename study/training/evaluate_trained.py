@@ -1,7 +1,7 @@
 """Checkpoints on a pool, after training: the same rows as the run's own evaluation would have written.
 
 Episodes are played in the batches that the tier declares, one batch a piece of work, so the rows do not depend on
-the number of processes. Weights are loaded once a process.
+the number of processes. A process loads weights anew whenever it comes to another checkpoint.
 """
 
 from __future__ import annotations

@@ -24,8 +24,9 @@ def read_start(folder: Path) -> dict[str, Any]:
         NotCheckedError: there is none.
         StudyError: one that does not name exactly the adapters and the base.
     """
-    record = _read(folder / "step_zero.json", ADAPTER)
-    _hold_files(record.get("base"), MODEL, folder / "step_zero.json", "base.files")
+    path = folder / "step_zero.json"
+    record = _read(path)
+    hold_start(record, path)
     return record
 
 
@@ -36,18 +37,38 @@ def read_base(folder: Path) -> dict[str, Any]:
         NotCheckedError: there is none.
         StudyError: one that does not name exactly the weights.
     """
-    return _read(folder / "base.json", MODEL)
+    path = folder / "base.json"
+    record = _read(path)
+    _hold_files(record, MODEL, path, "files")
+    return record
 
 
-def _read(path: Path, name: str) -> dict[str, Any]:
+def hold_start(record: Any, path: Path, field: str = "") -> None:
+    """Hold a start's record to its shape: exactly the adapters' file, and exactly the base's.
+
+    Args:
+        record: from step_zero.json, or as run.json carries it.
+        path: the file that it stands in.
+        field: where in that file, with a dot behind it.
+
+    Raises:
+        StudyError: another shape.
+    """
+    _hold_files(record, ADAPTER, path, f"{field}files")
+    _hold_files(record.get("base"), MODEL, path, f"{field}base.files")
+    if not isinstance(record.get("digest"), str):
+        raise StudyError(
+            "a step-0 checkpoint without a digest", where=Where(file=str(path), field=f"{field}digest")
+        )
+
+
+def _read(path: Path) -> dict[str, Any]:
     try:
-        record = read_json(path, "a step-0 checkpoint's record")
+        return read_json(path, "a step-0 checkpoint's record")
     except FileNotFoundError as error:
         raise NotCheckedError(
             "no step-0 checkpoint here", where=Where(file=str(path)), next_step=STORE
         ) from error
-    _hold_files(record, name, path, "files")
-    return record
 
 
 def _hold_files(record: Any, name: str, path: Path, field: str) -> None:

@@ -156,7 +156,7 @@ def test_a_killed_worker_is_said_and_no_worker_outlives_its_parent(tmp_path):
         cwd=ROOT, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
     )  # fmt: skip
     workers = wait_for(lambda: len(found := children(started.pid)) == 2 and found)
-    wait_for(lambda: all(int_threads(pid) > 1 for pid in workers))
+    wait_for(lambda: all(threads_of(pid) > 1 for pid in workers))
     started.kill()
     started.wait()
     assert wait_for(lambda: not any(alive(pid) for pid in workers))
@@ -171,7 +171,7 @@ def test_an_interrupt_stops_the_workers_at_once(tmp_path):
     )  # fmt: skip
     # one chunk is a million episodes, minutes of work: whoever waits for it does not stop
     workers = wait_for(lambda: len(found := children(started.pid)) == 2 and found)
-    wait_for(lambda: all(int_threads(pid) > 1 for pid in workers))
+    wait_for(lambda: all(threads_of(pid) > 1 for pid in workers))
     started.send_signal(signal.SIGINT)
     _, said = started.communicate(timeout=30)
     assert started.returncode == 130 and "Traceback" not in said
@@ -185,7 +185,7 @@ def children(pid):
     return [int(word) for word in words if b"spawn_main" in Path(f"/proc/{word}/cmdline").read_bytes()]
 
 
-def int_threads(pid):
+def threads_of(pid):
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("Threads:"):
             return int(line.split()[1])
