@@ -19,8 +19,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from prereg_kit.interval import two_sided, variance_component_t
-from prereg_kit.random_stream import Stream, StreamKey
+from prereg_kit.statistics.interval import two_sided, variance_component_t
+from prereg_kit.statistics.random_stream import Stream, StreamKey
 
 LEVEL = Fraction(19, 20)
 PLAN = "0" * 64

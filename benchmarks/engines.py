@@ -22,9 +22,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from prereg_kit import exact, resample
-from prereg_kit.interval import closed_form_variance, two_sided
-from prereg_kit.random_stream import Stream, StreamKey
+from prereg_kit.statistics import exact, resample
+from prereg_kit.statistics.interval import closed_form_variance, two_sided
+from prereg_kit.statistics.random_stream import Stream, StreamKey
 
 LOW, HIGH, LEVEL = Fraction(1, 40), Fraction(39, 40), Fraction(19, 20)
 KEY = StreamKey(20260911, "0" * 64)

@@ -66,8 +66,8 @@ def make(path: Path, rows: int, *, shuffled: bool = False) -> int:
 
 def ours(path: Path) -> dict[str, object]:
     """Open the register and build the table of an AUC endpoint: all arms, seeds, steps and tasks."""
-    from prereg_kit.cells import cell_table
-    from prereg_kit.register_file import open_register
+    from prereg_kit.registers.cells import cell_table
+    from prereg_kit.registers.file import open_register
 
     began = time.perf_counter()
     found = open_register([path])

@@ -29,8 +29,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from prereg_kit import token
 from prereg_kit.errors import PreregError
+from prereg_kit.evidence import token
 
 ROOT = Path(__file__).parents[1]
 VECTORS = ROOT / "tests" / "vectors" / "tokens"
@@ -192,7 +192,7 @@ def _nonce(case: Case) -> int | None:
 
 def _unit_apart(case: Case) -> bytes | None:
     """The signer's certificate among the given ones, where the token brings none; the others need to be told."""
-    from prereg_kit.token.certificate import TIME_STAMPING, read_certificate
+    from prereg_kit.evidence.token.certificate import TIME_STAMPING, read_certificate
 
     try:
         if token.embedded_certificates(case.blob):

@@ -50,8 +50,8 @@ ORDER = (
 
 def resolved(arm: str, store: Path | None):
     """The run, with no warm start to speak of where no store is given."""
-    from study.config import Tier
-    from study.config_file import read_tier, resolve
+    from study.config.file import read_tier, resolve
+    from study.config.run_config import Tier
 
     table = read_tier("cpu").model_dump()
     if store is None:
@@ -62,7 +62,7 @@ def resolved(arm: str, store: Path | None):
 
 def assembled(run, start: Path, folder: Path, steps: int):
     """The run put together without its evaluations and checkpoints."""
-    from study.registers import Log
+    from study.runs.log import Log
     from study.training.progress import Progress
     from study.training.settings import trl_arguments
     from study.training.train import assemble, small_parts

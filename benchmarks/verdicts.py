@@ -15,9 +15,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from prereg_kit import exact
-from prereg_kit.interval import two_sided
-from prereg_kit.random_stream import Stream, StreamKey
+from prereg_kit.statistics import exact
+from prereg_kit.statistics.interval import two_sided
+from prereg_kit.statistics.random_stream import Stream, StreamKey
 
 PLAN = "0" * 64
 MARGIN = Fraction(-3, 100)

@@ -14,8 +14,8 @@ __version__ = "0.1.0"
 _HOME = {
     "Plan": "prereg_kit.plan",
     "Amendment": "prereg_kit.plan",
-    "Decided": "prereg_kit.decision",
-    "Verdicts": "prereg_kit.verdict",
+    "Decided": "prereg_kit.decision.decide",
+    "Verdicts": "prereg_kit.decision.verdict",
     "PreregError": "prereg_kit.errors",
     "load_plan": "prereg_kit.api",
     "check": "prereg_kit.api",

@@ -12,17 +12,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prereg_kit import deciding, decision, plan_archive
-from prereg_kit.decision import Decided, Standing
-from prereg_kit.digest import sha256_bytes
+from prereg_kit.decision import decide as decision
+from prereg_kit.decision.decide import Decided, Standing
 from prereg_kit.errors import UsageError
-from prereg_kit.history import EffectivePlan, Source, replay
+from prereg_kit.evidence import frozen_plans as plan_archive
+from prereg_kit.foundation.digest import sha256_bytes
+from prereg_kit.operations import decide as deciding
 from prereg_kit.plan import Plan
-from prereg_kit.register_file import Registers, open_register
+from prereg_kit.plan.history import EffectivePlan, Source, replay
+from prereg_kit.registers.file import Registers, open_register
 
 if TYPE_CHECKING:
-    from prereg_kit.checking import CheckReport
-    from prereg_kit.plan_archive import LoadedPlan
+    from prereg_kit.design.plan_check import CheckReport
+    from prereg_kit.evidence.frozen_plans import LoadedPlan
 
 PathLike = str | Path
 
@@ -137,21 +139,21 @@ def check(
     Raises:
         PlanError, DocumentError: the plan does not read.
     """
-    from prereg_kit import checking
+    from prereg_kit.design import plan_check
 
     loaded = _loaded(plan, None)
     effective = loaded if isinstance(loaded, EffectivePlan) else loaded.effective
     rows = None
     if sample is not None:
         rows = Registers.from_frames(sample) if isinstance(sample, Mapping) else open_register(list(sample))
-    return checking.check(effective, rows)
+    return plan_check.check(effective, rows)
 
 
 def _loaded(
     plan: LoadedPlan | EffectivePlan | Plan | PathLike | bytes, root: PathLike | None
 ) -> LoadedPlan | EffectivePlan:
     if isinstance(plan, Plan):
-        from prereg_kit.digest import canonical_json
+        from prereg_kit.foundation.digest import canonical_json
 
         data = canonical_json(plan.model_dump(mode="json", by_alias=True, exclude_none=True))
         return EffectivePlan(plan, plan, Source(data, sha256_bytes(data), "<Plan>"))

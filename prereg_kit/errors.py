@@ -8,7 +8,7 @@
     ├── RegisterError           exit 1   a register with a defect; the row's key is named
     ├── ArchiveError            exit 1   a frozen folder whose bytes do not match its record, or a refusal to overwrite
     ├── TimestampError          exit 1   a token or an authority's answer that was examined and rejected
-    │   └── (prereg_kit.token)           TokenRejected exit 1, TokenUnsupported exit 3, QuorumError exit 1
+    │   └── (prereg_kit.evidence.token)           TokenRejected exit 1, TokenUnsupported exit 3, QuorumError exit 1
     ├── DecisionError           exit 1   a rule that cannot be evaluated on the given register
     └── RenderError             exit 1   a verdicts file or a template that cannot be rendered
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
-from prereg_kit import yaml_file
+from prereg_kit.plan import yaml_file
 from prereg_kit.plan.criterion import Criterion
-from prereg_kit.plan_file import read_amendment, read_plan
+from prereg_kit.plan.file import read_amendment, read_plan
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

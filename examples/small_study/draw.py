@@ -14,9 +14,9 @@ import sys
 from pathlib import Path
 from statistics import NormalDist
 
-from prereg_kit.digest import sha256_file
-from prereg_kit.register_file import sibling_of, write_register, write_runs
-from prereg_kit.registers import RunRow
+from prereg_kit.foundation.digest import sha256_file
+from prereg_kit.registers.file import sibling_of, write_register, write_runs
+from prereg_kit.registers.formats import RunRow
 
 ARMS = ("rereads", "plain")
 SEEDS = (0, 1, 2)

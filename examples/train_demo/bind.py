@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from prereg_kit.digest import sha256_file
+from prereg_kit.foundation.digest import sha256_file
 
 
 def main(plan: Path, configs: Path) -> None:

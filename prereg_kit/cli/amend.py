@@ -45,9 +45,10 @@ def command(
     It must name the digest of what it amends (the plan, or the amendment before it) and every change must apply;
     otherwise nothing is written. Nothing frozen is ever overwritten.
     """
-    from prereg_kit import amending, archive
-    from prereg_kit.digest import readable_json
     from prereg_kit.errors import UsageError
+    from prereg_kit.evidence import archive
+    from prereg_kit.foundation.digest import readable_json
+    from prereg_kit.operations import amend as amending
 
     if (file is None) == (draft is None):
         raise UsageError(

@@ -28,15 +28,16 @@ def command(
 
     Exit codes: 0 nothing stands against the freeze, 1 a finding, 2 usage, 3 the plan or the sample is absent.
     """
-    from prereg_kit import checking, plan_archive
-    from prereg_kit.digest import readable_json
-    from prereg_kit.register_file import open_register
+    from prereg_kit.design import plan_check
+    from prereg_kit.evidence import frozen_plans as plan_archive
+    from prereg_kit.foundation.digest import readable_json
+    from prereg_kit.registers.file import open_register
 
     loaded = plan_archive.load(path, root)
     sample = open_register(registers) if registers else None
-    report = checking.check(loaded.effective, sample)
+    report = plan_check.check(loaded.effective, sample)
     if figures is not None:
-        for drawn in checking.draw(report, figures):
+        for drawn in plan_check.draw(report, figures):
             click.echo(f"wrote {drawn}", err=True)
     if as_json:
         click.echo(readable_json(report.to_json()).decode(), nl=False)

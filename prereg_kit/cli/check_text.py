@@ -6,9 +6,9 @@ import textwrap
 
 import click
 
-from prereg_kit.checking import CheckReport
-from prereg_kit.visible import terminal_line
-from prereg_kit.worth import Worth
+from prereg_kit.design.operating import Worth
+from prereg_kit.design.plan_check import CheckReport
+from prereg_kit.foundation.visible import terminal_line
 
 WIDTH = 100
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from prereg_kit import archive
 from prereg_kit.errors import NotCheckedError, Where
+from prereg_kit.evidence import archive
 
 
 def compare_manifest(manifest: str, root: str, *, as_json: bool) -> int:

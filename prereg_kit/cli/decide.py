@@ -41,8 +41,8 @@ def command(
     Without --plan the register must name one frozen plan. A plan that is not frozen is labelled so in every output.
     Any verdict exits 0 unless --exit-code is given; a register with a defect exits 1 and decides nothing.
     """
-    from prereg_kit import deciding
-    from prereg_kit.digest import readable_json
+    from prereg_kit.foundation.digest import readable_json
+    from prereg_kit.operations import decide as deciding
 
     if out is not None:
         deciding.refuse_existing(out)

@@ -15,8 +15,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from prereg_kit.evidence import DocumentReport, StampReport
-from prereg_kit.visible import one_line, visible
+from prereg_kit.evidence.folder import DocumentReport, StampReport
+from prereg_kit.foundation.visible import one_line, visible
 
 STYLES = {
     "protected": "green",

@@ -9,10 +9,10 @@ from typing import BinaryIO
 
 import click
 
-from prereg_kit import archive
-from prereg_kit.archive.intake import Taken, git_warnings, take
 from prereg_kit.cli.stamping import BANNER, Asking, outcome, report, say, show, stamping_options
 from prereg_kit.errors import ArchiveError, PlanError, PreregError, UsageError, Where
+from prereg_kit.evidence import archive
+from prereg_kit.evidence.archive.intake import Taken, git_warnings, take
 
 _QUORUM = 2
 
@@ -24,7 +24,7 @@ def _plan(taken: Taken) -> tuple[str | None, archive.Kind, int]:
     """
     if not any(mark in taken.data[:65536] for mark in (b"prereg.plan/", b"prereg.amendment/")):
         return None, "document", _QUORUM
-    from prereg_kit.plan_file import declared_format, read_plan
+    from prereg_kit.plan.file import declared_format, read_plan
 
     declared = declared_format(taken.data) or ""
     if declared.startswith("prereg.amendment/"):
@@ -45,12 +45,12 @@ def _checked(taken: Taken) -> dict[str, bytes]:
     Raises:
         PlanError: a finding; the first is named, all are said.
     """
-    from prereg_kit import checking
     from prereg_kit.api import load_plan
-    from prereg_kit.digest import readable_json
+    from prereg_kit.design import plan_check
+    from prereg_kit.foundation.digest import readable_json
 
     say(f"checking the rules of {taken.name}")
-    report = checking.check(load_plan(taken.data).effective)
+    report = plan_check.check(load_plan(taken.data).effective)
     for finding in report.findings:
         say(f"  {finding.code}: {finding.hypothesis or 'plan'}: {finding.message}")
     if not report.ok:

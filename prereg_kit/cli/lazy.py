@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from prereg_kit.errors import PreregError
-from prereg_kit.visible import terminal_line
+from prereg_kit.foundation.visible import terminal_line
 
 DEBUG = "PREREG_DEBUG"
 READER_GONE = 141

@@ -19,10 +19,10 @@ def command(path: Path, plan_id: str | None, as_json: bool) -> None:
     """Write a commented starting plan to FILE (default plan.yaml), which is never overwritten."""
     from importlib import resources
 
-    from prereg_kit.digest import readable_json, sha256_bytes
-    from prereg_kit.durable import write_bytes
     from prereg_kit.errors import NotCheckedError, UsageError, Where
-    from prereg_kit.plan_file import read_plan
+    from prereg_kit.foundation.digest import readable_json, sha256_bytes
+    from prereg_kit.foundation.durable import write_bytes
+    from prereg_kit.plan.file import read_plan
 
     data = resources.files("prereg_kit.plan").joinpath("starting_plan.yaml").read_bytes()
     if plan_id is not None:

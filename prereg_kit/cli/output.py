@@ -13,12 +13,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from prereg_kit.decision.verdict import Outcome, Verdicts
+from prereg_kit.foundation.visible import one_line, visible
 from prereg_kit.plan.amendment import KNOWN_IN_WORDS
 from prereg_kit.report import rounding
 from prereg_kit.report.outcome_rows import Row
 from prereg_kit.report.page import Page, PredictionRow, build
-from prereg_kit.verdict import Outcome, Verdicts
-from prereg_kit.visible import one_line, visible
 
 STYLES: dict[Outcome, str] = {
     "pass": "green", "fail": "red", "inconclusive": "yellow", "void": "magenta", "not_run": "bright_black",

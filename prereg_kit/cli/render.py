@@ -43,8 +43,8 @@ def command(
     Exit codes: 0 rendered; 1 the file, or the template, was refused; 2 usage; 3 the file is absent.
     """
     from prereg_kit import report
-    from prereg_kit.digest import readable_json, sha256_bytes
-    from prereg_kit.durable import write_bytes
+    from prereg_kit.foundation.digest import readable_json, sha256_bytes
+    from prereg_kit.foundation.durable import write_bytes
 
     chosen: report.Format = _ALIASES.get(output, output)  # type: ignore[assignment]
     verdicts = report.load(verdicts_file)

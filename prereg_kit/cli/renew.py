@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 
-from prereg_kit import archive
 from prereg_kit.cli.stamping import BANNER, Asking, outcome, report, say, show, stamping_options
 from prereg_kit.errors import NotCheckedError, PreregError, UsageError, Where
+from prereg_kit.evidence import archive
 
 
 @click.command()
@@ -26,8 +26,8 @@ def command(root: str, *, within: int | None, as_json: bool, asking: Asking) -> 
     tokens, certificates, revocation data, earlier renewals. A renewal that comes too late is kept and reported
     as a gap by verify-timestamps.
     """
-    from prereg_kit.archive.renew import renew
-    from prereg_kit.evidence import Examiner, evidence_files
+    from prereg_kit.evidence.archive.renew import renew
+    from prereg_kit.evidence.folder import Examiner, evidence_files
 
     stamper = asking.stamper()
     if stamper is None:

@@ -16,9 +16,9 @@ def command(path: Path, root: Path | None, as_json: bool) -> None:
 
     What the file does not say is shown with the default of the format's version.
     """
-    from prereg_kit import plan_archive
-    from prereg_kit.digest import readable_json
-    from prereg_kit.plan_text import plan_lines
+    from prereg_kit.evidence import frozen_plans as plan_archive
+    from prereg_kit.foundation.digest import readable_json
+    from prereg_kit.plan.text import plan_lines
 
     loaded = plan_archive.load(path, root)
     effective = loaded.effective

@@ -9,9 +9,9 @@ from typing import BinaryIO
 
 import click
 
-from prereg_kit import archive
 from prereg_kit.cli.stamping import BANNER, Asking, outcome, report, say, show, stamping_options
 from prereg_kit.errors import ArchiveError, NotCheckedError, UsageError, Where
+from prereg_kit.evidence import archive
 
 
 def _nobody(digest: str) -> archive.Stamps:
@@ -21,8 +21,8 @@ def _nobody(digest: str) -> archive.Stamps:
 
 def _refresh(folder: str, asking: Asking, *, as_json: bool) -> None:
     """Fetch revocation data again; exit 3 if nothing new came."""
-    from prereg_kit.archive.refresh import refresh_revocation
-    from prereg_kit.tsa.revocation import fetch_all
+    from prereg_kit.evidence.archive.refresh import refresh_revocation
+    from prereg_kit.evidence.tsa.revocation import fetch_all
 
     settings = asking.settings
     document, added = refresh_revocation(
@@ -74,7 +74,7 @@ def command(
         _refresh(folder, asking, as_json=as_json)
         return
     if response is not None:
-        from prereg_kit import tsa
+        from prereg_kit.evidence import tsa
 
         urls = {operator.url for operator in asking.operators()}
         stamper = tsa.answering(folder, response.read(), asking.store, asking.settings, urls)

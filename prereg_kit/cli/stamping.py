@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from prereg_kit.archive import Frozen, Stamper, Stamps
 from prereg_kit.errors import UsageError, Where
+from prereg_kit.evidence.archive import Frozen, Stamper, Stamps
 
 if TYPE_CHECKING:
-    from prereg_kit.trust import Operator, TrustStore
-    from prereg_kit.tsa import Settings, Source
+    from prereg_kit.evidence.trust import Operator, TrustStore
+    from prereg_kit.evidence.tsa import Settings, Source
 
 BANNER = (
     "DEMO LOCAL TSA - NO EVIDENTIAL VALUE: this stamp shows the way and proves nothing about time; "
@@ -51,14 +51,14 @@ class Asking:
     @functools.cached_property
     def store(self) -> TrustStore:
         """The operators of all layers."""
-        from prereg_kit.trust import TrustStore
+        from prereg_kit.evidence.trust import TrustStore
 
         return TrustStore.load(self.trust)
 
     @functools.cached_property
     def settings(self) -> Settings:
         """Limits and progress lines for the client."""
-        from prereg_kit import tsa
+        from prereg_kit.evidence import tsa
 
         return tsa.Settings(
             limits=tsa.Limits(idle_s=min(20.0, self.timeout), total_s=self.timeout),
@@ -70,9 +70,9 @@ class Asking:
     @functools.cached_property
     def demo(self) -> Source:
         """The embedded authority, made once per run."""
-        from prereg_kit import tsa
-        from prereg_kit.authority import OPERATOR, URL, DemoAuthority
-        from prereg_kit.trust import Operator
+        from prereg_kit.evidence import tsa
+        from prereg_kit.evidence.authority import OPERATOR, URL, DemoAuthority
+        from prereg_kit.evidence.trust import Operator
 
         authority = DemoAuthority.create()
 
@@ -114,8 +114,8 @@ class Asking:
         Raises:
             UsageError: an unknown authority, or `offline` without one that has an address.
         """
-        from prereg_kit import tsa
-        from prereg_kit.authority import URL
+        from prereg_kit.evidence import tsa
+        from prereg_kit.evidence.authority import URL
 
         operators = [operator for operator in self.operators(also) if operator.url not in have]
         if offline:

@@ -15,7 +15,7 @@ from prereg_kit.errors import DocumentError, NotCheckedError, PreregError, Times
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prereg_kit.token import Proof
+    from prereg_kit.evidence.token import Proof
 
 FORMAT = "prereg.token/1"
 _BLOCK = 1 << 20
@@ -49,7 +49,7 @@ def verify(response: str, *, data: str | None, digest: str | None, as_json: bool
 
     Exit codes: 0 accepted, 1 rejected, 2 usage, 3 not checked (no roots, a file is absent, unsupported).
     """
-    from prereg_kit import token
+    from prereg_kit.evidence import token
 
     if (data is None) == (digest is None):
         raise click.UsageError("give the document with --data, or its digest with --digest")
@@ -85,7 +85,7 @@ def verify(response: str, *, data: str | None, digest: str | None, as_json: bool
 
 
 def _verify(response: str, data: str | None, digest: str | None, given: dict[str, Any]) -> Proof:
-    from prereg_kit import token
+    from prereg_kit.evidence import token
 
     if not given["roots"]:
         raise NotCheckedError("no trusted root was given", next_step="Give one with --root.")

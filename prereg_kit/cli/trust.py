@@ -46,7 +46,7 @@ def _entry(operator: Any) -> dict[str, Any]:  # noqa: ANN401 - an Operator; the 
 
 
 def _store(trust: tuple[str, ...]) -> Any:  # noqa: ANN401 - a TrustStore
-    from prereg_kit.trust import TrustStore
+    from prereg_kit.evidence.trust import TrustStore
 
     return TrustStore.load(trust)
 
@@ -128,7 +128,7 @@ def add(
     as_json: bool,
 ) -> None:
     """Pin a root or issuing certificate of an operator."""
-    from prereg_kit import trust
+    from prereg_kit.evidence import trust
 
     operator = trust.add(
         name,

@@ -17,9 +17,9 @@ def check(names: tuple[str, ...], timeout: float, trust: tuple[str, ...], as_jso
     """Ask every configured authority for one stamp over random bytes; needs a network."""
     import secrets
 
-    from prereg_kit import tsa
-    from prereg_kit.digest import sha256_bytes
-    from prereg_kit.trust import TrustStore
+    from prereg_kit.evidence import tsa
+    from prereg_kit.evidence.trust import TrustStore
+    from prereg_kit.foundation.digest import sha256_bytes
 
     store = TrustStore.load(trust)
     operators = [store.resolve(name) for name in names] or [o for o in store.operators.values() if o.url]

@@ -26,8 +26,8 @@ def serve(port: int, root_out: str | None, as_json: bool) -> None:
 
     The keys are made for this run and never stored; the tokens carry the demo marks and are never evidence.
     """
-    from prereg_kit.authority import DemoAuthority, loopback_server
-    from prereg_kit.durable import write_bytes
+    from prereg_kit.evidence.authority import DemoAuthority, loopback_server
+    from prereg_kit.foundation.durable import write_bytes
 
     authority = DemoAuthority.create()
     server = loopback_server(authority, port)

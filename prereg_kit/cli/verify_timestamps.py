@@ -8,8 +8,8 @@ from datetime import UTC, datetime, time
 
 import click
 
-from prereg_kit import archive
 from prereg_kit.errors import ArchiveError, NotCheckedError, UsageError, Where
+from prereg_kit.evidence import archive
 
 
 def _moment(text: str | None) -> datetime:
@@ -70,8 +70,8 @@ def command(
 
         sys.exit(compare_copy(copy, root, as_json=as_json))
     from prereg_kit.cli.evidence_table import print_reports
-    from prereg_kit.evidence import DocumentReport, Examiner, exit_code
-    from prereg_kit.trust import TrustStore
+    from prereg_kit.evidence.folder import DocumentReport, Examiner, exit_code
+    from prereg_kit.evidence.trust import TrustStore
 
     moment = _moment(at)
     examiner = Examiner(TrustStore.load(trust), moment, quorum, second_opinion)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from prereg_kit.decision.verdict import Clause, Evidence, Figure, Interval, Outcome, Reason, as_float
 from prereg_kit.plan.criterion import Bounded, Criterion_, Estimate, IntervalEnd, Op, RateCriterion
-from prereg_kit.verdict import Clause, Evidence, Figure, Interval, Outcome, Reason, as_float
-from prereg_kit.words import criterion_words
+from prereg_kit.plan.words import criterion_words
 
 Bounds = tuple[tuple[Op, Fraction], ...]
 

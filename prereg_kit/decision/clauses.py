@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 from prereg_kit.decision.bounds import Bounds, bound_reasons, clause, meets, short, undecided, unsure_reason
 from prereg_kit.decision.measured import Groups, Measured, Paired, Scalar, Steps, Units, Unknown
+from prereg_kit.decision.verdict import Clause, Evidence, Interval, Outcome, Reason
 from prereg_kit.plan.criterion import (
     AtEvery,
     AtMajority,
@@ -20,7 +21,6 @@ from prereg_kit.plan.criterion import (
     Op,
     RateCriterion,
 )
-from prereg_kit.verdict import Clause, Evidence, Interval, Outcome, Reason
 
 
 class Court(Protocol):

@@ -8,12 +8,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from prereg_kit import cells
-from prereg_kit.cells import CellTable
 from prereg_kit.decision.measured import Measured, Paired, Reach, Scalar, Steps
 from prereg_kit.decision.request import AlongAxis, Request, arms_of, planned_seeds
 from prereg_kit.errors import RegisterError
 from prereg_kit.plan.endpoint import Contrast, Mean, Over, StepsToThreshold
+from prereg_kit.registers import cells
+from prereg_kit.registers.cells import CellTable
 
 _LARGEST = 1 << 62
 

@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from prereg_kit.cells import Source
 from prereg_kit.decision import figures, intervals, measure
 from prereg_kit.decision.measured import Measured, Paired, Scalar, Steps, Unknown
 from prereg_kit.decision.request import AlongAxis, Request, planned_seeds
+from prereg_kit.decision.verdict import Evidence, Interval, Outcome, Reason, Verdict
 from prereg_kit.decision.verdicts import hypothesis_verdict
 from prereg_kit.errors import DecisionError
-from prereg_kit.history import EffectivePlan
 from prereg_kit.plan.criterion import hypotheses_of
 from prereg_kit.plan.endpoint import Contrast, Gap, Ratio, Selection
+from prereg_kit.plan.history import EffectivePlan
 from prereg_kit.plan.hypothesis import Hypothesis
-from prereg_kit.registers import RunRow
-from prereg_kit.verdict import Evidence, Interval, Outcome, Reason, Verdict
+from prereg_kit.registers.cells import Source
+from prereg_kit.registers.formats import RunRow
 
 
 class Court:

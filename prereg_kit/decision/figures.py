@@ -6,14 +6,14 @@ from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
-from prereg_kit import cells
-from prereg_kit.cells import Source
 from prereg_kit.decision.measured import Measured, Scalar, Units
 from prereg_kit.decision.request import Request
+from prereg_kit.decision.verdict import Evidence, Interval, Reason
 from prereg_kit.errors import RegisterError, Where
 from prereg_kit.plan.endpoint import Mean, Rate, Series
 from prereg_kit.plan.fields import decimal_text, exact
-from prereg_kit.verdict import Evidence, Interval, Reason
+from prereg_kit.registers import cells
+from prereg_kit.registers.cells import Source
 
 Key = TypeVar("Key", bound=Hashable)
 

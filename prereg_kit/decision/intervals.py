@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from prereg_kit import interval as engines
 from prereg_kit.decision.measured import Paired
+from prereg_kit.decision.verdict import Interval, Reason
 from prereg_kit.errors import DecisionError
 from prereg_kit.plan.parts import Resampling
-from prereg_kit.random_stream import StreamKey
-from prereg_kit.verdict import Interval, Reason
+from prereg_kit.statistics import interval as engines
+from prereg_kit.statistics.random_stream import StreamKey
 
 
 def computed(

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 
 from prereg_kit.decision.clauses import LEAVES, Court
 from prereg_kit.decision.measured import Unknown
+from prereg_kit.decision.verdict import Clause, Evidence, Outcome, Reason
 from prereg_kit.plan.criterion import All, AnyOf, Criterion_, Holds, Not
-from prereg_kit.verdict import Clause, Evidence, Outcome, Reason
-from prereg_kit.words import criterion_words
+from prereg_kit.plan.words import criterion_words
 
 
 def judge(criterion: Criterion_, court: Court) -> Clause:

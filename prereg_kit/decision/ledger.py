@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from prereg_kit.decision.verdict import LedgerRow
 from prereg_kit.errors import RegisterError, Where
 from prereg_kit.plan.parts import RunMatrix
-from prereg_kit.registers import RunRow
-from prereg_kit.verdict import LedgerRow
+from prereg_kit.registers.formats import RunRow
 
 Cell = tuple[str, str, str]
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from prereg_kit import cells, luck
 from prereg_kit.decision import contrasts, figures
 from prereg_kit.decision.measured import Groups, Measured, Scalar, Units, Unknown
 from prereg_kit.decision.request import Request, arms_of
 from prereg_kit.errors import RegisterError
 from prereg_kit.plan.criterion import Estimate, walk
 from prereg_kit.plan.endpoint import Contrast, Distinct, LuckShare, Mean, Rate, Series, StepsToThreshold
-from prereg_kit.random_stream import StreamKey
-from prereg_kit.registers import RunRow
+from prereg_kit.registers import cells
+from prereg_kit.registers.formats import RunRow
+from prereg_kit.statistics import luck
+from prereg_kit.statistics.random_stream import StreamKey
 
 RUN_COLUMNS = ("condition", "arm", "seed", "run_id")
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prereg_kit.verdict import Evidence, Outcome, Reason
+from prereg_kit.decision.verdict import Evidence, Outcome, Reason
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from prereg_kit.cells import Policy, Source
-from prereg_kit.cells.source import ValueKind
 from prereg_kit.decision.measured import Unknown
-from prereg_kit.history import EffectivePlan
+from prereg_kit.decision.verdict import Reason
 from prereg_kit.plan.endpoint import Contrast, Selection, StepsToThreshold
-from prereg_kit.registers import RunRow
-from prereg_kit.verdict import Reason
+from prereg_kit.plan.history import EffectivePlan
+from prereg_kit.registers.cells import Policy, Source
+from prereg_kit.registers.cells.source import ValueKind
+from prereg_kit.registers.formats import RunRow
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from prereg_kit import exact
 from prereg_kit.decision.court import Court
 from prereg_kit.decision.measured import Paired
+from prereg_kit.decision.verdict import Outcome, Stability
 from prereg_kit.plan.criterion import Criterion_, IntervalEnd, endpoints_of, walk
-from prereg_kit.verdict import Outcome, Stability
+from prereg_kit.statistics import exact
 
 MAX_SEEDS = 16
 COST = 10.0

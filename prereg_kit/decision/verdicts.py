@@ -8,9 +8,7 @@ from fractions import Fraction
 from prereg_kit.decision.clauses import Court
 from prereg_kit.decision.judge import judge, merged, worst_evidence
 from prereg_kit.decision.measured import Paired, Steps, Unknown
-from prereg_kit.plan.criterion import Criterion, Criterion_, IntervalEnd, endpoints_of, replaced, walk
-from prereg_kit.plan.hypothesis import Gate, Hypothesis, Prediction
-from prereg_kit.verdict import (
+from prereg_kit.decision.verdict import (
     Clause,
     Figure,
     GateVerdict,
@@ -20,7 +18,9 @@ from prereg_kit.verdict import (
     Reason,
     Verdict,
 )
-from prereg_kit.words import criterion_words, rule_words
+from prereg_kit.plan.criterion import Criterion, Criterion_, IntervalEnd, endpoints_of, replaced, walk
+from prereg_kit.plan.hypothesis import Gate, Hypothesis, Prediction
+from prereg_kit.plan.words import criterion_words, rule_words
 
 Bench = Callable[[Mapping[str, str]], Court]
 """A court for a reading: a mapping of endpoints to the endpoints that replace them."""

@@ -19,12 +19,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+from prereg_kit.decision.verdict import Verdicts
+from prereg_kit.decision.verdict import read as read_verdicts
 from prereg_kit.errors import DocumentError, NotCheckedError, UsageError, Where
 from prereg_kit.report.escape import FORMATS, Format
 from prereg_kit.report.page import build
 from prereg_kit.report.tables import NAMES as TABLES
-from prereg_kit.verdict import Verdicts
-from prereg_kit.verdict import read as read_verdicts
 
 __all__ = ["FORMATS", "MAX_BYTES", "TABLES", "Format", "load", "render"]
 

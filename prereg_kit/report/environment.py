@@ -44,7 +44,7 @@ def _html(value: Any) -> Any:  # noqa: ANN401
 def environment(output: Format) -> Environment:
     """The environment for our own templates in one format."""
     return Environment(
-        loader=PackageLoader("prereg_kit", "templates"),
+        loader=PackageLoader("prereg_kit.report", "templates"),
         autoescape=output == "html",  # noqa: S701 - the other formats escape in finalize
         finalize=finalizer(output),
         undefined=StrictUndefined,

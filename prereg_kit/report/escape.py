@@ -11,7 +11,7 @@ import re
 import unicodedata
 from typing import Literal
 
-from prereg_kit.visible import one_line, visible
+from prereg_kit.foundation.visible import one_line, visible
 
 Format = Literal["md", "html", "latex", "csv"]
 FORMATS: tuple[Format, ...] = ("md", "html", "latex", "csv")

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from prereg_kit.decision.verdict import Figure, LedgerRow, Verdict
 from prereg_kit.report import rounding
 from prereg_kit.report.outcome_rows import Row, leaves
 from prereg_kit.report.page import Page, PredictionRow
-from prereg_kit.verdict import Figure, LedgerRow, Verdict
 
 _MAX_TICKS = 6
 _LARGEST = 1e150  # beyond this a difference of two floats could overflow; such a mark stands at the edge

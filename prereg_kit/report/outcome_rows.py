@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from prereg_kit.report import rounding
-from prereg_kit.verdict import (
+from prereg_kit.decision.verdict import (
     Clause,
     Evidence,
     Figure,
@@ -17,6 +16,7 @@ from prereg_kit.verdict import (
     Verdict,
     Verdicts,
 )
+from prereg_kit.report import rounding
 
 WORDS: dict[Outcome, str] = {
     "pass": "pass",

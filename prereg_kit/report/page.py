@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from prereg_kit.decision.verdict import Outcome, PredictionVerdict, Verdicts
+from prereg_kit.foundation.visible import hidden
 from prereg_kit.report import rounding
 from prereg_kit.report.outcome_rows import MARKS, WORDS, ClauseLine, Row, clause_line, rows, sentences, shown
-from prereg_kit.verdict import Outcome, PredictionVerdict, Verdicts
-from prereg_kit.visible import hidden
 
 
 @dataclass(frozen=True)

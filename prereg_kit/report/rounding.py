@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
-from prereg_kit.verdict import Figure, Interval
+from prereg_kit.decision.verdict import Figure, Interval
 
 NOTHING = "-"
 REPORTED = " (reported)"

@@ -15,10 +15,10 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
+from prereg_kit.decision.verdict import Verdicts
 from prereg_kit.errors import NotCheckedError, RenderError, Where
 from prereg_kit.report.escape import Format
 from prereg_kit.report.page import Page, build
-from prereg_kit.verdict import Verdicts
 
 CPU_SECONDS = 5
 WALL_SECONDS = 15

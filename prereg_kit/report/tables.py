@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from prereg_kit.decision.verdict import LedgerRow
 from prereg_kit.report.outcome_rows import Row
 from prereg_kit.report.page import Page
 from prereg_kit.report.rounding import NOTHING, digits
-from prereg_kit.verdict import LedgerRow
 
 NAMES = ("outcomes", "predictions", "gates", "ledger", "registers", "amendments")
 

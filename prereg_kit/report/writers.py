@@ -8,11 +8,11 @@ from importlib.resources import files
 
 from markupsafe import Markup
 
+from prereg_kit.foundation.visible import one_line, visible
 from prereg_kit.report import geometry, tables
 from prereg_kit.report.environment import environment
 from prereg_kit.report.escape import Format
 from prereg_kit.report.page import Page
-from prereg_kit.visible import one_line, visible
 
 _TEMPLATES: dict[Format, str] = {
     "md": "page.md.j2",
@@ -35,7 +35,7 @@ def write(page: Page, output: Format, table: str) -> str:
 
 def _html_parts(page: Page) -> dict[str, object]:
     """What only the page needs: plots, the style sheet with the hash that the page's policy allows."""
-    css = files("prereg_kit").joinpath("templates/page.css").read_text(encoding="utf-8")
+    css = files("prereg_kit.report").joinpath("templates/page.css").read_text(encoding="utf-8")
     dots = geometry.calibration(page)
     return {
         "panels": geometry.forest(page),

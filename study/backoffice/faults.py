@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Literal
 
-from prereg_kit.digest import canonical_json, sha256_bytes
+from prereg_kit.foundation.digest import canonical_json, sha256_bytes
 from study.backoffice.schedule import LAW, Lanes
 from study.errors import ConfigError
 

@@ -16,8 +16,8 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
-from prereg_kit.digest import canonical_json, sha256_bytes
 from prereg_kit.errors import Where
+from prereg_kit.foundation.digest import canonical_json, sha256_bytes
 from study.backoffice.generate import generate
 from study.backoffice.profile import RESERVE, Profile
 from study.backoffice.profiles import PROFILES

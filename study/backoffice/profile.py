@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Literal
 
-from prereg_kit.digest import canonical_json, sha256_bytes
+from prereg_kit.foundation.digest import canonical_json, sha256_bytes
 from study.errors import ConfigError
 
 TEMPLATES = (

@@ -34,7 +34,7 @@ def command(ctx: click.Context, size: int, flip_rate: float, success_rate: float
     model = Bandit(size=size, flip_rate=flip_rate, success_rate=success_rate)
     rows = report(model)
     if as_json:
-        from prereg_kit.digest import readable_json
+        from prereg_kit.foundation.digest import readable_json
 
         click.echo(readable_json(_value(model, rows)).decode(), nl=False)
     else:

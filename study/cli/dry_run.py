@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from study.config import PretrainedPolicy, RunConfig
+from study.config.run_config import PretrainedPolicy, RunConfig
 
 FORMAT = "study.dry-run/1"
 _SHOWN = 3
@@ -38,7 +38,7 @@ def report(run: RunConfig) -> dict[str, Any]:
 
 
 def _small(run: RunConfig, order: list[dict[str, Any]]) -> dict[str, Any]:
-    from study.config import step_zero_digest
+    from study.config.run_config import step_zero_digest
     from study.training.step_zero import small_wire
 
     wire = small_wire(run)

@@ -12,8 +12,8 @@ from study.cli.evaluation_options import Wanted
 
 if TYPE_CHECKING:
     from study.evaluation.spec import EvaluationSpec
-    from study.policies.trained import Trained
-    from study.records import EpisodeRow, GroupRow
+    from study.runs.rows import EpisodeRow, GroupRow
+    from study.trained.checkpoint_policy import Trained
 
 FORMAT = "study.evaluate/1"
 POLICY = "naive, recovering, grounded, finish, or DIR@STEP[,STEP...] of a trained run (a number, 0, or last)."
@@ -69,14 +69,14 @@ def command(
     all arms share them. Checkpoints of a trained run keep its condition, arm, seed and world, and play the episodes
     that its own evaluation at that step plays.
     """
-    from prereg_kit.digest import readable_json
     from prereg_kit.errors import UsageError
-    from prereg_kit.visible import terminal_line
+    from prereg_kit.foundation.digest import readable_json
+    from prereg_kit.foundation.visible import terminal_line
     from study.cli.evaluation_options import plan_of, spec_of
     from study.evaluation.summary import summary
     from study.evaluation.written import digest_of_plan, place_for, write_run
-    from study.policies.trained import names_trained, trained
-    from study.provenance import code, now
+    from study.runs.provenance import code, now
+    from study.trained.checkpoint_policy import names_trained, trained
 
     found = trained(policy, step_zero) if names_trained(policy) else None
     if found is None and step_zero is not None:
@@ -114,7 +114,7 @@ def _rows(
 
     with Bar("groups" if spec.group_size else "episodes") as bar:
         if found is not None:
-            from study.training.evaluate_trained import evaluate as evaluate_trained
+            from study.trained.evaluate import evaluate as evaluate_trained
 
             return evaluate_trained(found, spec, workers=workers, progress=bar.update)
         from study.evaluation.evaluate import evaluate

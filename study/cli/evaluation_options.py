@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
     from study.evaluation.spec import EvaluationSpec
-    from study.policies.trained import Trained
+    from study.trained.checkpoint_policy import Trained
 
 
 class Wanted(TypedDict):

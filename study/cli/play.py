@@ -47,7 +47,7 @@ def command(
     A checkpoint plays the episode that its evaluation at that step recorded under the same pool, task, regime and
     schedule index.
     """
-    from prereg_kit.digest import readable_json
+    from prereg_kit.foundation.digest import readable_json
     from study.backoffice.pools import load_pool
     from study.backoffice.profiles import profile_named
     from study.backoffice.regimes import regime_named
@@ -77,7 +77,7 @@ def _player(policy: str, store: Path | None, regime: str, profile: str | None) -
     """The policy of a name, and the profile of the world that it plays in."""
     from prereg_kit.errors import UsageError
     from study.policies.scripted import scripted_policy
-    from study.policies.trained import names_trained, trained
+    from study.trained.checkpoint_policy import names_trained, trained
 
     if not names_trained(policy):
         return scripted_policy(policy), profile or "natural"
@@ -86,6 +86,6 @@ def _player(policy: str, store: Path | None, regime: str, profile: str | None) -
     found = trained(policy, store)
     if len(found.checkpoints) != 1:
         raise UsageError("one episode is played by one checkpoint", expected="DIR@STEP", found=policy)
-    from study.policies.language_model import load
+    from study.trained.language_model import load
 
     return load(found, found.checkpoints[0], regime), found.run.tier.world.profile

@@ -18,10 +18,10 @@ def command(folder: Path, as_json: bool) -> None:
     Nothing is written and no checkpoint is opened. A run whose log has not grown for a quarter of an hour is
     shown as silent.
     """
-    from prereg_kit.digest import readable_json
     from prereg_kit.errors import NotCheckedError, Where
-    from prereg_kit.visible import terminal_line
-    from study.run_state import different_starts, state_of
+    from prereg_kit.foundation.digest import readable_json
+    from prereg_kit.foundation.visible import terminal_line
+    from study.runs.state import different_starts, state_of
 
     found = (path.parent for path in sorted(folder.glob("**/run.json")))
     rows = [state_of(run) for run in found if "attempts" not in run.relative_to(folder).parts]

@@ -106,9 +106,9 @@ def doses_command(out: Path, flip_rate: float, as_json: bool) -> None:
 def _write(
     out: Path, draw: Drawing, name: str, facts: dict[str, object], words: str, *, as_json: bool
 ) -> None:
-    from prereg_kit.digest import readable_json, sha256_bytes
-    from prereg_kit.durable import write_bytes
     from prereg_kit.errors import UsageError, Where
+    from prereg_kit.foundation.digest import readable_json, sha256_bytes
+    from prereg_kit.foundation.durable import write_bytes
     from study.figures import canvas
 
     kind = canvas.file_format(out)

@@ -62,10 +62,10 @@ def command(
     DIR then holds run.json, checkpoints/, groups.parquet, episodes.parquet, runs.parquet and curves.png. The run
     needs a frozen plan that lists its config, or --exploratory.
     """
-    from prereg_kit.digest import readable_json
-    from prereg_kit.durable import write_bytes
     from prereg_kit.errors import UsageError
-    from study.config_file import read_tier, resolve
+    from prereg_kit.foundation.digest import readable_json
+    from prereg_kit.foundation.durable import write_bytes
+    from study.config.file import read_tier, resolve
 
     run = resolve(
         read_tier(tier),
@@ -94,7 +94,7 @@ def command(
     out = out.resolve()  # so that `.` has a name and a parent
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
     from study.cli.train_view import View
-    from study.provenance import bound_or_exploratory
+    from study.runs.provenance import bound_or_exploratory
     from study.training import preflight
     from study.training.run import Request, execute
 
@@ -103,7 +103,7 @@ def command(
     request = Request(run, out, step_zero or out.parent / "step0", binding, study, stop, resume)
     with View(run, stop) as view:
         result = execute(request, view.tell, view.warm)
-    from study import run_record
+    from study.runs import record as run_record
     from study.training.curves import draw
 
     draw(out)

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
-from study.config import RunConfig
+from study.config.run_config import RunConfig
 from study.training.progress import Progress
 
 _EVERY_S = 10.0

@@ -28,7 +28,7 @@ from study.evaluation.rollout import play
 from study.evaluation.rows import episode_row
 from study.evaluation.spec import EvaluationSpec
 from study.policies.scripted import scripted_policy
-from study.records import EpisodeRow
+from study.runs.rows import EpisodeRow
 
 Progress = Callable[[int, int], None]
 """Called with (episodes done, episodes in all)."""

@@ -13,7 +13,7 @@ from study.evaluation.evaluate import Chunk, Progress, chunks_of, in_order, task
 from study.evaluation.rollout import play
 from study.evaluation.spec import EvaluationSpec
 from study.policies.scripted import scripted_policy
-from study.records import GroupFlags, GroupRow
+from study.runs.rows import GroupFlags, GroupRow
 
 
 def group_seeds(arm: str, run_seed: int, row: int, size: int) -> tuple[str, ...]:

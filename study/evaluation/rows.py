@@ -8,7 +8,7 @@ from study.backoffice.episode import Episode
 from study.backoffice.faults import NoiseLaw
 from study.backoffice.log import fault_counts
 from study.backoffice.profile import Profile
-from study.records import EpisodeRow
+from study.runs.rows import EpisodeRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import asdict, dataclass
 
-from prereg_kit.digest import canonical_json, sha256_bytes
+from prereg_kit.foundation.digest import canonical_json, sha256_bytes
 from study.backoffice.pools import POOL_SIZES, recorded_digest
 from study.backoffice.profiles import profile_named
 from study.backoffice.regimes import regime_named

@@ -15,13 +15,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from prereg_kit.digest import sha256_file
 from prereg_kit.errors import ArchiveError, UsageError, Where
-from prereg_kit.register_file import add_run, read_runs, sibling_of, write_register
-from prereg_kit.registers import RunRow
+from prereg_kit.foundation.digest import sha256_file
+from prereg_kit.registers.file import add_run, read_runs, sibling_of, write_register
+from prereg_kit.registers.formats import RunRow
 from study.backoffice.schedule import LAW
 from study.evaluation.spec import EvaluationSpec
-from study.records import EpisodeRow, GroupRow, columns
+from study.runs.rows import EpisodeRow, GroupRow, columns
 
 INDEX = "runs.parquet"
 NO_PLAN = "0" * 64

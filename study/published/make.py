@@ -7,8 +7,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from prereg_kit.register_file import sibling_of, write_register, write_runs
-from prereg_kit.registers import RunRow
+from prereg_kit.registers.file import sibling_of, write_register, write_runs
+from prereg_kit.registers.formats import RunRow
 from study.published import tables
 from study.published.tables import PublishedRun
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from transformers import TrainerCallback
 
-from study.config import RunConfig
-from study.registers import Log
+from study.config.run_config import RunConfig
+from study.runs.log import Log
 from study.training.evaluate import Evaluator, final_sets, periodic_sets, start_sets, success
 from study.training.progress import Progress, Tell
 from study.training.rows import group_rows

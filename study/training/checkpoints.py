@@ -17,8 +17,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from prereg_kit.digest import readable_json, sha256_file
-from prereg_kit.durable import sync_folder, write_bytes
+from prereg_kit.foundation.digest import readable_json, sha256_file
+from prereg_kit.foundation.durable import sync_folder, write_bytes
 from study.errors import StudyError
 
 FORMAT = "study.checkpoint/1"

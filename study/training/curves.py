@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from study.registers import merged
+from study.runs.log import merged
 
 Point = tuple[int, float]
 

@@ -9,7 +9,7 @@ from datasets import Dataset
 from study.backoffice.pools import Pool, load_pool
 from study.backoffice.profiles import profile_named
 from study.backoffice.tasks import Task
-from study.config import RunConfig
+from study.config.run_config import RunConfig
 from study.errors import ConfigError
 from study.training.arms import task_order
 

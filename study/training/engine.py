@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from study.config import Rollouts
+from study.config.run_config import Rollouts
 from study.errors import CannotStartError, StudyError
 from study.training.model import merged
 from study.training.rollout import Rollout

@@ -17,7 +17,7 @@ from study.backoffice.profile import Profile
 from study.backoffice.regimes import regime_named
 from study.backoffice.tasks import Task
 from study.backoffice.toolset import Tool, toolset
-from study.config import CONDITIONS
+from study.config.run_config import CONDITIONS
 from study.errors import ConfigError, StudyError
 
 REGIME_OF = {

@@ -16,9 +16,9 @@ from study.backoffice.faults import compile_law
 from study.backoffice.regimes import regime_named
 from study.backoffice.schedule import evaluation_seed
 from study.backoffice.tasks import Task
-from study.config import RunConfig
+from study.config.run_config import RunConfig
 from study.evaluation.rows import RunLabel, episode_row
-from study.records import EpisodeRow
+from study.runs.rows import EpisodeRow
 from study.training import seeds
 from study.training.environment import REGIME_OF, LiveEpisode
 from study.training.rollout import Limits, Rollout, Wire

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from study.config_file import read_tier, resolve
+from study.config.file import read_tier, resolve
 from study.training import delta_rule, engine, memory, seeds
 from study.training import model as models
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from study.config import PretrainedPolicy, RunConfig
+from study.config.run_config import PretrainedPolicy, RunConfig
 from study.errors import ConfigError
 
 _SLACK = 0.10

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from transformers.models.qwen3_5.configuration_qwen3_5 import Qwen3_5TextConfig
 from transformers.models.qwen3_5.modeling_qwen3_5 import Qwen3_5ForCausalLM
 
-from study.config import Lora, SmallPolicy
+from study.config.run_config import Lora, SmallPolicy
 from study.errors import StudyError
 from study.training import delta_rule, seeds
 

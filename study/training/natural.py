@@ -15,7 +15,7 @@ from typing import Any
 
 from trl.chat_template_utils import qwen3_5_nothink_training_chat_template, qwen3_5_template
 
-from prereg_kit.digest import canonical_json, sha256_bytes
+from prereg_kit.foundation.digest import canonical_json, sha256_bytes
 from study.backoffice.profile import Profile
 from study.backoffice.toolset import schemas
 from study.errors import StudyError

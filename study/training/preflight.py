@@ -6,7 +6,7 @@ import importlib.metadata
 from dataclasses import dataclass
 from pathlib import Path
 
-from study.config import PretrainedPolicy, RunConfig
+from study.config.run_config import PretrainedPolicy, RunConfig
 from study.errors import CannotStartError
 
 REQUIRED = {"torch": "2.13.0", "transformers": "5.16.1", "trl": "1.12.0", "peft": "0.20.0"}

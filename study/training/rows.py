@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from study.config import RunConfig
+from study.config.run_config import RunConfig
 from study.errors import StudyError
-from study.records import GroupFlags
+from study.runs.rows import GroupFlags
 from study.training.environment import law_of, live_episode
 from study.training.trainer import Step
 

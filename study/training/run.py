@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from prereg_kit.errors import Where
-from study import provenance, run_record
-from study.config import RunConfig
+from study.config.run_config import RunConfig
 from study.errors import StudyError
-from study.provenance import Binding
-from study.registers import Log
+from study.runs import provenance
+from study.runs import record as run_record
+from study.runs.log import Log
+from study.runs.provenance import Binding
 from study.training import checkpoints
 from study.training.progress import Progress, Tell
 
@@ -150,7 +151,8 @@ def _train(
     told: StepZeroTold | None,
     found: tuple[int, Path] | None,
 ) -> tuple[dict[str, float], int]:
-    from study.training import delta_rule, step_zero, step_zero_record
+    from study.runs import step_zero_record
+    from study.training import delta_rule, step_zero
     from study.training.train import assemble, pretrained_parts, quiet_process, small_parts, train
 
     run = request.run

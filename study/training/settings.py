@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from study.config import RunConfig
+from study.config.run_config import RunConfig
 
 
 def trl_arguments(run: RunConfig, folder: Path) -> dict[str, Any]:

@@ -23,15 +23,13 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from prereg_kit.digest import readable_json, sha256_file
-from prereg_kit.durable import sync_folder, write_bytes
 from prereg_kit.errors import Where
+from prereg_kit.foundation.digest import readable_json, sha256_file
+from prereg_kit.foundation.durable import sync_folder, write_bytes
 from study.backoffice.profiles import profile_named
-from study.config import RunConfig, SmallPolicy, WarmStart, base_digest, step_zero_digest
+from study.config.run_config import RunConfig, SmallPolicy, WarmStart, base_digest, step_zero_digest
 from study.errors import ConfigError
-from study.training import model as models
-from study.training import warm_start
-from study.training.step_zero_record import (
+from study.runs.step_zero_record import (
     ADAPTER,
     BASE_FORMAT,
     FORMAT,
@@ -43,6 +41,8 @@ from study.training.step_zero_record import (
     start_folder,
     weights_of,
 )
+from study.training import model as models
+from study.training import warm_start
 from study.training.tokenizer import CompactWire
 from study.training.weights import fit, read_weights
 

@@ -18,7 +18,7 @@ from functools import cached_property
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from prereg_kit.digest import canonical_json, sha256_bytes
+from prereg_kit.foundation.digest import canonical_json, sha256_bytes
 from study.backoffice.profile import Profile
 from study.backoffice.render import COMPACT_ERRORS
 from study.backoffice.toolset import toolset

@@ -19,9 +19,9 @@ from transformers import PrinterCallback
 
 from study.backoffice.profile import Profile
 from study.backoffice.profiles import profile_named
-from study.config import PretrainedPolicy, RunConfig, SmallPolicy
+from study.config.run_config import PretrainedPolicy, RunConfig, SmallPolicy
 from study.errors import CannotStartError, ConfigError
-from study.registers import Log
+from study.runs.log import Log
 from study.training import checkpoints, delta_rule, engine, natural, step_zero
 from study.training import model as models
 from study.training.callbacks import Evaluations, Recorder, StopAt

@@ -19,7 +19,7 @@ import torch
 import trl
 from torch import Tensor
 
-from study.config import RunConfig
+from study.config.run_config import RunConfig
 from study.errors import StudyError
 from study.theory.advantages import mean_centred, standardised
 from study.training import importance, seeds

@@ -16,13 +16,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from prereg_kit.digest import canonical_json, sha256_bytes
+from prereg_kit.foundation.digest import canonical_json, sha256_bytes
 from study.backoffice.faults import CompiledLaw, compile_law
 from study.backoffice.pools import WARMUP, warmup_task
 from study.backoffice.profile import TEMPLATES, Profile
 from study.backoffice.regimes import REGIMES
 from study.backoffice.schedule import schedule_seed
-from study.config import WarmStart
+from study.config.run_config import WarmStart
 from study.errors import ConfigError
 from study.training import seeds
 from study.training.expert import demonstrate

@@ -10,8 +10,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load
 from torch import Tensor
 
-from prereg_kit.digest import sha256_bytes
 from prereg_kit.errors import Where
+from prereg_kit.foundation.digest import sha256_bytes
 from study.errors import StudyError
 
 

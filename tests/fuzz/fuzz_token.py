@@ -31,11 +31,11 @@ except ImportError:
 
 if atheris is not None and "--plain" not in sys.argv:
     with atheris.instrument_imports(include=["prereg_kit"]):
-        from prereg_kit import token
         from prereg_kit.errors import PreregError
+        from prereg_kit.evidence import token
 else:
-    from prereg_kit import token
     from prereg_kit.errors import PreregError
+    from prereg_kit.evidence import token
 
 NOW = datetime(2040, 1, 1, tzinfo=UTC)
 TARGETS = ("token", "crl", "ocsp", "certificates", "anchors", "query")
@@ -43,7 +43,7 @@ TARGETS = ("token", "crl", "ocsp", "certificates", "anchors", "query")
 
 def hollow() -> None:
     """Let every signature, message digest and ESS identifier pass: what lies behind them is reached."""
-    from prereg_kit.token import crl, ocsp, path, signed, verification
+    from prereg_kit.evidence.token import crl, ocsp, path, signed, verification
 
     def passes(**_: object) -> None:
         return None

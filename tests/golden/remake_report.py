@@ -10,8 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from prereg_kit import report
-from prereg_kit.digest import readable_json, sha256_bytes
-from prereg_kit.verdict import (
+from prereg_kit.decision.verdict import (
     AmendmentRef,
     Clause,
     Figure,
@@ -27,6 +26,7 @@ from prereg_kit.verdict import (
     Verdict,
     Verdicts,
 )
+from prereg_kit.foundation.digest import readable_json, sha256_bytes
 
 FOLDER = Path(__file__).parent / "report"
 

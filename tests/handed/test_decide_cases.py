@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from prereg_kit import yaml_file
 from prereg_kit.cli.main import cli
 from prereg_kit.errors import DocumentError, PreregError
+from prereg_kit.plan import yaml_file
 
 SHARED = Path(os.environ.get("PREREG_SHARED", Path(__file__).parents[2].parent / "shared"))
 CASES = SHARED / "cases"

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from prereg_kit.cells import Policy, cell_table
 from prereg_kit.errors import PreregError, RegisterError
-from prereg_kit.register_file import open_register
+from prereg_kit.registers.cells import Policy, cell_table
+from prereg_kit.registers.file import open_register
 
 SHARED = Path(os.environ.get("PREREG_SHARED", Path(__file__).parents[2].parent / "shared"))
 CASES = SHARED / "cases"

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from prereg_kit.digest import readable_json
-from prereg_kit.verdict import Figure, Interval, PlanRef, Verdict, Verdicts
+from prereg_kit.decision.verdict import Figure, Interval, PlanRef, Verdict, Verdicts
+from prereg_kit.foundation.digest import readable_json
 
 ROOT = Path(__file__).parents[2]
 SHARED = Path(os.environ.get("PREREG_SHARED", ROOT.parent / "shared"))

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from prereg_kit.cli import token as verb
 from prereg_kit.cli.main import cli
-from prereg_kit.token import (
+from prereg_kit.evidence.token import (
     Anchors,
     Evidence,
     QuorumError,

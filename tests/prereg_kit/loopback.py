@@ -308,7 +308,7 @@ def serving(
 
 def trust_folder(base: Path, *pairs: tuple[str, Authority, str]) -> Path:
     """A folder of operators: (name, authority, address) each."""
-    from prereg_kit import trust
+    from prereg_kit.evidence import trust
 
     for name, authority, url in pairs:
         trust.add(name, [authority.root.read_bytes()], base, url=url)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from prereg_kit import Plan, check, decide, load_plan
 from tests.plans import SMALL
-from tests.prereg_kit.test_decision import ONE, cell_rows
+from tests.prereg_kit.decision.test_decision import ONE, cell_rows
 
 FRAME = pd.DataFrame(cell_rows(ONE))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import get_args
 
 from prereg_kit.cli.evidence_table import MEANING, STYLES
-from prereg_kit.evidence import Status
+from prereg_kit.evidence.folder import Status
 
 ROOT = Path(__file__).parents[3]
 TEXT = (ROOT / "docs/freezing.md").read_text(encoding="utf-8")

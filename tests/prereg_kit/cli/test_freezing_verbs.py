@@ -16,11 +16,11 @@ import click
 import loopback
 import pytest
 
-from prereg_kit import archive
 from prereg_kit.cli.main import cli
-from prereg_kit.digest import sha256_bytes
 from prereg_kit.errors import PreregError
-from prereg_kit.tsa import build_query
+from prereg_kit.evidence import archive
+from prereg_kit.evidence.tsa import build_query
+from prereg_kit.foundation.digest import sha256_bytes
 
 ROOT = Path(__file__).parents[3]
 DATA = b"# A protocol\n\nTwo lines.\n"

@@ -13,10 +13,10 @@ from click.testing import CliRunner, Result
 
 from prereg_kit.cli.main import cli
 from prereg_kit.errors import PreregError
-from prereg_kit.register_file import sibling_of, write_register, write_runs
-from prereg_kit.registers import RunRow
+from prereg_kit.registers.file import sibling_of, write_register, write_runs
+from prereg_kit.registers.formats import RunRow
 from tests.plans import SMALL
-from tests.prereg_kit.test_decision import ONE, cell_rows
+from tests.prereg_kit.decision.test_decision import ONE, cell_rows
 
 
 def prereg(*arguments: str | Path) -> Result:

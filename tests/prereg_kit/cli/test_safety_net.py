@@ -13,11 +13,12 @@ import click
 import pandas as pd
 import pytest
 
-from prereg_kit import deciding, durable
 from prereg_kit.cli import lazy
 from prereg_kit.errors import ArchiveError, NotCheckedError
+from prereg_kit.foundation import durable
+from prereg_kit.operations import decide as deciding
 from tests.plans import SMALL
-from tests.prereg_kit.test_decision import ONE, cell_rows
+from tests.prereg_kit.decision.test_decision import ONE, cell_rows
 
 ROOT = Path(__file__).parents[3]
 needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")

@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from prereg_kit.digest import sha256_file
-from prereg_kit.register_file import open_register, read_runs
+from prereg_kit.foundation.digest import sha256_file
+from prereg_kit.registers.file import open_register, read_runs
 from study.cli.evaluate import command as evaluate_command
 from study.cli.play import command as play_command
 from study.evaluation.written import NO_PLAN

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 import pytest
 from scipy import stats
 
-from prereg_kit.registers import EPISODES, GROUPS
+from prereg_kit.registers.formats import EPISODES, GROUPS
 from study.backoffice.pools import load_pool
 from study.backoffice.profiles import NATURAL
 from study.backoffice.schedule import Schedule, evaluation_seed, slot_seed, train_seed
@@ -15,7 +15,7 @@ from study.errors import ConfigError
 from study.evaluation.evaluate import evaluate
 from study.evaluation.groups import group_seeds, play_groups
 from study.evaluation.spec import EvaluationSpec
-from study.records import EpisodeRow, GroupFlags, GroupRow, columns
+from study.runs.rows import EpisodeRow, GroupFlags, GroupRow, columns
 
 SPEC = EvaluationSpec(
     "recovering", "natural", "validation", ("clean", "faults_p25"), 12, 2, 0, "recovering", "scripted"

@@ -4,11 +4,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from prereg_kit.archive import freeze_document
-from prereg_kit.register_file import open_register, read_runs
+from prereg_kit.evidence.archive import freeze_document
+from prereg_kit.registers.file import open_register, read_runs
 from study.cli.status import command as status
 from study.cli.train import command as train
-from study.config import RunConfig
+from study.config.run_config import RunConfig
 
 pytestmark = pytest.mark.torch
 SMOKE = ["--tier", "smoke", "--condition", "C2", "--arm", "paired", "--seed", "0"]
@@ -46,7 +46,7 @@ def quick_tier(small_run, tmp_path):
 
 def test_a_config_is_written_with_its_own_digest(tmp_path):
     result = call(train, *SMOKE, "--write-config", tmp_path / "c.json")
-    from prereg_kit.digest import sha256_file
+    from prereg_kit.foundation.digest import sha256_file
 
     assert result.output.split()[0] == sha256_file(tmp_path / "c.json")
     assert code(call(train, *SMOKE, "--write-config", tmp_path / "c.json")) == 1  # never overwritten
@@ -88,7 +88,7 @@ def test_a_frozen_plan_binds_a_run_and_its_registers_are_indexed(tmp_path, quick
         True,
     )
     (row,) = read_runs(index)
-    from prereg_kit.digest import sha256_file
+    from prereg_kit.foundation.digest import sha256_file
 
     assert row.plan_digest == sha256_file(tmp_path / "plan.yaml")
     assert (row.config_digest, row.study, row.status) == (digest, "small", "completed")

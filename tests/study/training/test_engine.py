@@ -14,7 +14,7 @@ from study.backoffice.episode import Episode
 from study.backoffice.generate import generate
 from study.backoffice.profiles import NATURAL
 from study.backoffice.toolset import schemas
-from study.config_file import read_tier, resolve
+from study.config.file import read_tier, resolve
 from study.errors import CannotStartError, StudyError
 from study.training import engine, natural, seeds
 from study.training.environment import LiveEpisode, law_of
@@ -236,8 +236,8 @@ class ColocatedEngine(FakeEngine):
 
 def test_two_steps_of_the_full_tier_on_a_tiny_model_through_a_fake_engine(wire, tmp_path):
     """The whole path of the full tier but for size, weights and vllm: TRL, adapters, sync, seeds, registers."""
-    from study.config import Tier
-    from study.registers import Log, merged
+    from study.config.run_config import Tier
+    from study.runs.log import Log, merged
     from study.training import model as tiny
     from study.training.progress import Progress
     from study.training.settings import trl_arguments

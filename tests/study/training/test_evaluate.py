@@ -5,7 +5,7 @@ import pytest
 from study.backoffice.generate import generate
 from study.backoffice.profiles import COMPACT
 from study.backoffice.schedule import evaluation_seed
-from study.config_file import read_tier, resolve
+from study.config.file import read_tier, resolve
 from study.training import seeds, step_zero
 from study.training.curves import draw, points
 from study.training.dataset import Tasks

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from study.config import Lora
+from study.config.run_config import Lora
 from study.errors import StudyError
 from study.training import model as models
 from study.training.engine import WeightSync, base_tensors, checksum
@@ -135,7 +135,7 @@ def test_fp32_sync_of_the_paper_side_does_not_drift_visibly():
 
 
 def test_the_same_seed_gives_the_same_small_policy():
-    from study.config_file import read_tier
+    from study.config.file import read_tier
 
     policy = read_tier("smoke").policy
     config = models.small_config(policy, 433, 384, 4, 0)

@@ -14,9 +14,9 @@ import torch
 from safetensors.torch import load_file
 
 from prereg_kit.errors import ArchiveError
-from study import run_record
 from study.errors import StudyError
-from study.registers import attempts
+from study.runs import record as run_record
+from study.runs.log import attempts
 from study.training import checkpoints
 from study.training import train as joint
 from study.training.run import Request, execute

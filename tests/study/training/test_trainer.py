@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from study.errors import StudyError
-from study.registers import Log, merged
+from study.runs.log import Log, merged
 from study.training import step_zero
 from study.training.progress import Progress
 from study.training.rollout import Rollout

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from study.config import Traps
-from study.config_file import read_tier, resolve
+from study.config.file import read_tier, resolve
+from study.config.run_config import Traps
 from study.errors import CannotStartError
-from study.registers import Log, merged
+from study.runs.log import Log, merged
 from study.training import train as joint
 from study.training.progress import Progress
 

@@ -5,14 +5,15 @@ import shutil
 import pytest
 import torch
 
-from prereg_kit.digest import sha256_file
 from prereg_kit.errors import NotCheckedError
+from prereg_kit.foundation.digest import sha256_file
 from study.backoffice.pools import POOL_SIZES, WARMUP, warmup_task
 from study.backoffice.profile import TEMPLATES
 from study.backoffice.profiles import COMPACT
-from study.config_file import read_tier
+from study.config.file import read_tier
 from study.errors import ConfigError, StudyError
-from study.training import seeds, step_zero, step_zero_record, warm_start
+from study.runs import step_zero_record
+from study.training import seeds, step_zero, warm_start
 from study.training.expert import demonstrate
 from study.training.tokenizer import CompactWire
 

@@ -1,0 +1,1 @@
+"""What is examined before the freeze: dry runs, the partition of outcomes, operating characteristics."""

@@ -1,0 +1,95 @@
+"""Dry runs: a rule is evaluated on small invented registers before anything is frozen. No file is read.
+
+Each endpoint is measured on rows that have exactly the columns and values that the plan names: typical rows, rows
+where everything is equal, one seed, a missing value, and no rows at all. What must be measured is measured; what must
+be refused is refused with a RegisterError; anything else is a finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from prereg_kit.decision.court import Court
+from prereg_kit.decision.measured import Paired, Unknown
+from prereg_kit.decision.verdict import Reason
+from prereg_kit.design import dry_rows
+from prereg_kit.design.dry_rows import VARIANTS, Row, Variant
+from prereg_kit.errors import PreregError, RegisterError
+from prereg_kit.plan.criterion import Criterion_, IntervalEnd, endpoints_of, walk
+from prereg_kit.plan.endpoint import Gap, Ratio, Selection
+from prereg_kit.plan.history import EffectivePlan
+from prereg_kit.plan.plan import Plan
+from prereg_kit.registers.file import Registers
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A dry run that did not end as it must: which endpoint, on which rows, and what happened."""
+
+    endpoint: str
+    variant: Variant
+    message: str
+
+
+def failures(effective: EffectivePlan, rule: Criterion_, seeds: int) -> Iterator[Failure]:
+    """Measure every endpoint of a rule on invented rows.
+
+    Args:
+        effective: the plan.
+        rule: one criterion of it.
+        seeds: how many seed pairs to invent, at least 1.
+    """
+    for name in endpoints_of(rule):
+        levels = [p.two_sided_level for p in walk(rule) if isinstance(p, IntervalEnd) and p.endpoint == name]
+        for part in _parts(effective.plan, name):
+            endpoint = effective.plan.endpoints[part]
+            assert isinstance(endpoint, Selection)
+            if endpoint.register_ == "reported":
+                continue
+            empty = [column for column, wanted in endpoint.where.items() if not wanted]
+            if empty:
+                said = f"`where` lists no value of {', '.join(empty)}, so that no row can be selected"
+                yield Failure(part, "typical", said)
+                continue
+            for variant in VARIANTS:
+                message = _try(effective, part, endpoint, variant, seeds, levels)
+                if message is not None:
+                    yield Failure(part, variant, message)
+                    break
+
+
+def _parts(plan: Plan, name: str) -> tuple[str, ...]:
+    endpoint = plan.endpoints[name]
+    if isinstance(endpoint, Gap):
+        return (*_parts(plan, endpoint.of), *_parts(plan, endpoint.minus))
+    if isinstance(endpoint, Ratio):
+        return (*_parts(plan, endpoint.of), *_parts(plan, endpoint.over))
+    return (name,)
+
+
+def _try(
+    effective: EffectivePlan, name: str, endpoint: Selection, variant: Variant, seeds: int, levels: list[Any]
+) -> str | None:
+    rows = list(dry_rows.rows(effective.plan, endpoint, variant, seeds))
+    try:
+        court = Court(effective, Registers.from_frames({endpoint.register_: _columns(rows)}), None)
+        measured = court.measured(name)
+        for level in levels:
+            found = court.interval(measured, level, "percentile") if isinstance(measured, Paired) else None
+            if isinstance(found, Reason) and effective.plan.kind != "retrospective":
+                return found.message  # a retrospective plan may take the interval from published figures
+    except RegisterError as error:
+        return None if variant in ("missing value", "no rows") else str(error)
+    except PreregError as error:
+        return str(error)
+    if variant in ("missing value", "no rows"):
+        return f"rows with {variant} were accepted"
+    if isinstance(measured, Unknown) and not (variant == "tied" and measured.reasons[0].code == "undefined"):
+        return measured.reasons[0].message
+    return None
+
+
+def _columns(rows: list[Row]) -> dict[str, list[Any]]:
+    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {"arm": []}

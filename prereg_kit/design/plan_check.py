@@ -1,0 +1,381 @@
+"""`prereg check`: what a plan's rules are worth, found out before the freeze (`prereg.check/1`).
+
+Three questions, each answered with a witness: can every rule be evaluated (dry runs, and the run matrix), do its
+outcomes partition all possible registers, and how often would it pass under effects that somebody might believe in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from prereg_kit.decision.court import Court
+from prereg_kit.decision.ledger import counted_runs
+from prereg_kit.decision.measured import Paired, Units
+from prereg_kit.design import plots as figures
+from prereg_kit.design.characteristics import Cell, Family, Rule, Setting, family
+from prereg_kit.design.dry_run import failures
+from prereg_kit.design.operating import Worth, rule_of, unit_of, worth
+from prereg_kit.design.partition import Partition, Point, World, examine
+from prereg_kit.errors import PreregError
+from prereg_kit.foundation.durable import write_bytes
+from prereg_kit.plan.criterion import endpoints_of
+from prereg_kit.plan.endpoint import Contrast, Mean, Selection, StepsToThreshold
+from prereg_kit.plan.fields import is_placeholder
+from prereg_kit.plan.history import EffectivePlan
+from prereg_kit.plan.parts import RunMatrix
+from prereg_kit.plan.plan import Plan
+from prereg_kit.registers.file import Registers
+from prereg_kit.registers.formats import FORMATS
+from prereg_kit.statistics.random_stream import StreamKey
+
+DEFAULT_SEEDS = 3
+FAMILY_STUDIES = 5_000
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A defect of a plan. `witness` is a possible register, or a piece of the plan, that shows it.
+
+    Codes: not-evaluable, not-planned, overlap, gap, unreachable, constant, sample-refused, placeholder, unit.
+    """
+
+    code: str
+    hypothesis: str | None
+    message: str
+    witness: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The finding as `prereg.check/1` carries it."""
+        return {
+            "code": self.code, "hypothesis": self.hypothesis, "witness": dict(self.witness), "message": self.message,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """Findings, operating characteristics per hypothesis, and notes that are no defects."""
+
+    plan: str
+    digest: str
+    seeds: int
+    findings: tuple[Finding, ...]
+    worth: tuple[Worth, ...]
+    family: Family | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing stands against the freeze."""
+        return not self.findings
+
+    def to_json(self) -> dict[str, Any]:
+        """The `prereg.check/1` object."""
+        return {
+            "format": "prereg.check/1",
+            "ok": self.ok,
+            "plan": {"id": self.plan, "digest": self.digest},
+            "seeds": self.seeds,
+            "findings": [finding.to_json() for finding in self.findings],
+            "characteristics": {each.hypothesis: each.rows() for each in self.worth},
+            "worth": {each.hypothesis: _summary(each) for each in self.worth},
+            "family": None
+            if self.family is None
+            else {
+                "any_pass_without_effect": self.family.any_pass,
+                "expected_passes": self.family.expected,
+                "each": self.family.each,
+            },
+            "notes": list(self.notes),
+        }
+
+
+def check(effective: EffectivePlan, sample: Registers | None = None) -> CheckReport:
+    """Examine a plan's rules.
+
+    Args:
+        effective: the plan with its amendments.
+        sample: a register on which the rules are tried as well; nothing is decided on it.
+    """
+    plan = effective.plan
+    seeds, notes = planned_seeds(plan)
+    findings: list[Finding] = []
+    bare = replace(
+        effective, plan=plan.model_copy(update={"runs": RunMatrix()})
+    )  # invented rows lack planned runs
+    for name, hypothesis in plan.hypotheses.items():
+        seen = set()
+        for rule in plan.rules_of(name):
+            for failure in failures(bare, rule, seeds):
+                if failure.endpoint not in seen:
+                    seen.add(failure.endpoint)
+                    witness = {"endpoint": failure.endpoint, "rows": failure.variant}
+                    message = f"cannot be evaluated on {failure.variant} rows: {failure.message}"
+                    findings.append(Finding("not-evaluable", name, message, witness))
+        findings += _not_planned(plan, name)
+        findings += _units(plan, name)
+        findings += partition_findings(name, examine(hypothesis, plan.endpoints, seeds))
+    said = list(notes)
+    if effective.amendments:
+        applied = ", ".join(each.amendment.id for each in effective.amendments)
+        said.append(f"the rules are those in force after amendment {applied}")
+    if sample is not None:
+        on_sample = list(_on_sample(bare, sample))
+        findings += on_sample
+        if not on_sample:
+            said.append(
+                "every endpoint of every rule can be computed on the sample; nothing was decided on it"
+            )
+    findings += _placeholders(plan)
+    valued: list[Worth] = []
+    said += _uncounted(plan)
+    for name in plan.hypotheses:
+        found = worth(effective, name, seeds)
+        if isinstance(found, str):
+            said.append(found)
+        else:
+            valued.append(found)
+            said += [f"{name}: {line}" for line in _warnings(found)]
+    claims = [each.hypothesis for each in valued if each.null == 0 and each.counted]
+    together = _family(effective, claims, seeds)
+    return CheckReport(
+        plan.id, effective.digest, seeds, tuple(findings), tuple(valued), together, tuple(said)
+    )
+
+
+def _placeholders(plan: Plan) -> Iterator[Finding]:
+    """Texts of `prereg new` that nobody has replaced: `<...>`."""
+    texts: list[tuple[str | None, str, str]] = [(None, "title", plan.title), (None, "thesis", plan.thesis)]
+    texts += [(name, "statement", hypothesis.statement) for name, hypothesis in plan.hypotheses.items()]
+    texts += [
+        (each.hypothesis, f"prediction {name}", each.statement) for name, each in plan.predictions.items()
+    ]
+    for name, where, text in texts:
+        if is_placeholder(text):
+            yield Finding(
+                "placeholder",
+                name,
+                f"the {where} still reads {text!r}: say what you mean to find out",
+                {"text": text},
+            )
+
+
+def _summary(each: Worth) -> dict[str, Any]:
+    return {
+        "sentence": each.sentence, "unit": each.unit, "effect_of_80_percent_power": each.effect_80,
+        "binding_clause": each.binding,
+        "interval_level": None if each.actual_level is None else dict(
+            zip(("nominal", "if_only_seeds_vary"), each.actual_level, strict=True)
+        ),
+    }  # fmt: skip
+
+
+def _uncounted(plan: Plan) -> Iterator[str]:
+    """Rules with named results of which none counts as a pass: every verdict of theirs will read inconclusive."""
+    for name, hypothesis in plan.hypotheses.items():
+        if hypothesis.outcomes is not None and "pass" not in hypothesis.counts_as.values():
+            named = ", ".join(hypothesis.outcomes)
+            yield f"{name}: no result ({named}) counts as a pass; `counts_as` says which do, else all are inconclusive"
+
+
+def _warnings(each: Worth) -> Iterator[str]:
+    if each.actual_level is not None and each.actual_level[1] < each.actual_level[0] - 0.02:
+        nominal, actual = each.actual_level
+        share = f"{100 * actual:.0f} % of the time"
+        yield f"its {100 * nominal:g} % interval covers {share} if nothing but seed pairs varies"
+
+
+def _family(effective: EffectivePlan, names: list[str], seeds: int) -> Family | None:
+    """The chance that any of the rules passes without any effect, each on an endpoint of its own."""
+    plan = effective.plan
+    if len(names) < 2:
+        return None
+    setting = Setting(StreamKey(plan.resampling.seed, effective.digest), FAMILY_STUDIES)
+    rules = {
+        name: _scaled(rule_of(plan.hypotheses[name]), float(unit_of(plan.hypotheses[name]))) for name in names
+    }
+    return family(rules, setting, seed_sd=1.0, seeds=seeds)
+
+
+def _scaled(rule: Rule, unit: float) -> Rule:
+    """The rule on differences in its own unit, so that rules of different scales can stand in one family."""
+    return lambda differences: rule(differences * unit)
+
+
+def draw(report: CheckReport, folder: Path) -> Iterator[Path]:
+    """Draw the pass probability of every hypothesis: a map over effect and seed sd, a curve over seed pairs.
+
+    Raises:
+        NotCheckedError: matplotlib is not installed.
+        ArchiveError: a picture of that name exists.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in report.worth:
+        pictures = {
+            "map": figures.pass_map(each.cells, each.hypothesis, null=each.null),
+            "seeds": figures.seed_curve(
+                [*each.curve, *(cell for cell in each.cells if _on_curve(cell, each))], each.hypothesis
+            ),
+        }
+        for kind, data in pictures.items():
+            path = folder / f"{each.hypothesis}-{kind}.svg"
+            write_bytes(path, data)
+            yield path
+
+
+def _on_curve(cell: Cell, each: Worth) -> bool:
+    known = {(other.effect, other.seed_sd) for other in each.curve}
+    return (cell.effect, cell.seed_sd) in known
+
+
+def planned_seeds(plan: Plan) -> tuple[int, tuple[str, ...]]:
+    """The number of seed pairs of the run matrix, and what is to be said about it."""
+    seeds: dict[tuple[str, str], set[str]] = {}
+    for condition, arm, seed in plan.runs.cells():
+        if arm in (plan.arms.treatment, plan.arms.reference):
+            seeds.setdefault((condition, arm), set()).add(seed)
+    pairs = [
+        len(found & seeds.get((condition, plan.arms.reference), set()))
+        for (condition, arm), found in seeds.items()
+        if arm == plan.arms.treatment
+    ]
+    known = [count for count in pairs if count]
+    if not known:
+        return DEFAULT_SEEDS, (
+            f"the plan names no runs: its rules are checked at {DEFAULT_SEEDS} seed pairs",
+        )
+    if len(set(known)) > 1:
+        return max(known), (
+            f"conditions have different numbers of seed pairs; rules are checked at {max(known)}",
+        )
+    return known[0], ()
+
+
+def _units(plan: Plan, name: str) -> Iterator[Finding]:
+    """Means of true and false are proportions: another unit would print 0.05 percent for five points."""
+    for endpoint_name in dict.fromkeys(e for rule in plan.rules_of(name) for e in endpoints_of(rule)):
+        endpoint = plan.endpoints[endpoint_name]
+        if not isinstance(endpoint, Contrast | Mean) or endpoint.unit == "proportion":
+            continue
+        known = FORMATS.get(endpoint.register_)
+        column = known.column(endpoint.value) if known else None
+        if column is not None and column.type == "boolean":
+            yield Finding(
+                "unit", name, f"{endpoint_name} averages true and false: a proportion, not {endpoint.unit!r}",
+                {"endpoint": endpoint_name, "unit": endpoint.unit},
+            )  # fmt: skip
+
+
+def _not_planned(plan: Plan, name: str) -> Iterator[Finding]:
+    """Endpoints whose runs the plan's own matrix does not plan: their hypothesis can never be decided."""
+    cells = plan.runs.cells()
+    if not cells or not any(condition for condition, _, _ in cells):
+        return
+    for endpoint_name in dict.fromkeys(e for rule in plan.rules_of(name) for e in endpoints_of(rule)):
+        endpoint = plan.endpoints[endpoint_name]
+        if not isinstance(endpoint, Selection) or endpoint.register_ == "reported":
+            continue
+        conditions = endpoint.where.get("condition", ())
+        arms = endpoint.where.get("arm", ())
+        if isinstance(endpoint, Contrast | StepsToThreshold):
+            own = endpoint.arms or plan.arms
+            arms = (own.treatment, own.reference) if own.column == "arm" else ()
+        lacking = [
+            (condition, arm)
+            for condition in conditions or ("",)
+            for arm in arms or ("",)
+            if not any(condition in ("", cell[0]) and arm in ("", cell[1]) for cell in cells)
+        ]
+        if lacking:
+            wanted = "; ".join(
+                " and ".join(part for part in (c and f"condition {c}", a and f"arm {a}") if part)
+                for c, a in lacking
+            )
+            yield Finding(
+                "not-planned", name, f"{endpoint_name} needs runs of {wanted}, which the plan does not plan",
+                {"endpoint": endpoint_name, "condition": lacking[0][0], "arm": lacking[0][1]},
+            )  # fmt: skip
+
+
+def partition_findings(name: str, partition: Partition) -> Iterator[Finding]:
+    """The defects of a partition as findings, each with its witness."""
+    for problem in partition.problems:
+        witness = {} if problem.world is None else witness_of(problem.world)
+        if problem.outcomes:
+            witness = {**witness, "outcomes": list(problem.outcomes)}
+        yield Finding(problem.code, name, problem.message + _at(witness), witness)
+
+
+def witness_of(world: World) -> dict[str, Any]:
+    """A possible register as JSON: the first contrast's difference and per-seed values, then every endpoint."""
+    points = {name: point for name, point in world.items() if isinstance(point, Point)}
+    shown: dict[str, Any] = {}
+    for point in points.values():
+        if point.mean is not None:
+            shown = {"difference": float(point.mean), "per_seed": _numbered(point)}
+            break
+    if len(points) > 1:
+        shown["endpoints"] = {
+            name: {"value": None if point.mean is None else float(point.mean), "per_seed": _numbered(point)}
+            for name, point in points.items()
+        }
+    ends = {
+        f"{end} end at {float(level):g} of {name}": float(value)
+        for name, point in points.items()
+        for (end, level), value in point.ends.items()
+    }
+    return shown | ({"interval": ends} if ends else {})
+
+
+def _numbered(point: Point) -> dict[str, float]:
+    return {str(index): float(value) for index, value in enumerate(point.values)}
+
+
+def _at(witness: Mapping[str, Any]) -> str:
+    if "difference" not in witness:
+        return ""
+    seeds = ", ".join(f"{value:+.4g}" for value in witness["per_seed"].values())
+    ends = "".join(f", {name} {value:+.4g}" for name, value in witness.get("interval", {}).items())
+    return f", for instance at a difference of {witness['difference']:+.4g} (seeds {seeds}{ends})"
+
+
+def _on_sample(effective: EffectivePlan, sample: Registers) -> Iterator[Finding]:
+    """Every endpoint on the sample: a refusal is a finding, and so is a value that cannot vary."""
+    try:
+        runs = None if sample.runs is None else counted_runs(sample.runs, effective.plan.runs)
+        court = Court(effective, sample, runs)
+    except PreregError as error:
+        yield Finding("sample-refused", None, str(error))
+        return
+    for name in effective.plan.hypotheses:
+        for endpoint in dict.fromkeys(
+            e for rule in effective.plan.rules_of(name) for e in endpoints_of(rule)
+        ):
+            try:
+                measured = court.measured(endpoint)
+            except PreregError as error:
+                yield Finding("sample-refused", name, str(error), {"endpoint": endpoint})
+                continue
+            value = constant(measured)
+            if value is not None:
+                message = (
+                    f"{endpoint} is {float(value):g} in every cell of the sample: if it is constant by construction, "
+                    "this rule can never change its answer"
+                )
+                yield Finding("constant", name, message, {"endpoint": endpoint, "difference": float(value)})
+
+
+def constant(measured: object) -> Fraction | None:
+    """The one value of a contrast or series of at least two cells that does not vary, else None."""
+    if (
+        isinstance(measured, Paired)
+        and measured.cells.size > 1
+        and measured.cells.min() == measured.cells.max()
+    ):
+        return measured.value
+    if isinstance(measured, Units) and len(measured.values) > 1 and len(set(measured.values.values())) == 1:
+        return measured.value
+    return None

@@ -1,0 +1,160 @@
+"""Seed pairs that have not been run yet: differences drawn from a stated model, for rules judged before data.
+
+Pure. The model is the plainest that reproduces what planners compute by hand: seed pair s has the difference
+
+    d_s = effect + seed_sd * z_s + noise_sd * w,   z_s and w standard normal and independent
+
+with seed_sd the between-seed standard deviation of an endpoint that has no task noise, and w, common to all seed
+pairs, what the finite set of tasks adds (noise_sd 0 unless it is given). Draws come from the project's own
+stream, one axis for each seed pair, so a study of 3 seed pairs is the beginning of one of 5, and the same
+numbers serve every effect and every sd: differences between cells of a table are not sampling noise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from prereg_kit.errors import DecisionError
+from prereg_kit.statistics.exact import multisets
+from prereg_kit.statistics.mixture import Floats
+from prereg_kit.statistics.random_stream import Stream, StreamKey
+
+SCHEME = "characteristics"
+_ALL_MULTISETS = 7  # 1,716 multisets; beyond, a fixed sample of them
+_SAMPLED = 1000
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is already known of one seed pair when the plan is frozen.
+
+    Either its `difference`, or one arm's `value`. With a `baseline` (expected value of the reference arm) the
+    other arm is drawn about its expectation, with the sd of a single arm, seed_sd / sqrt(2). Without one, a
+    single arm's value says nothing about the difference (flat knowledge of the baseline) and the seed pair is
+    drawn like any other.
+
+    Raises:
+        DecisionError: neither or both of difference and value; a value without its arm.
+    """
+
+    difference: float | None = None
+    value: float | None = None
+    arm: Literal["treatment", "reference"] | None = None
+    baseline: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.difference is None) == (self.value is None):
+            raise DecisionError("a known run has either a difference or one arm's value", found=self)
+        if self.value is not None and self.arm is None:
+            raise DecisionError("a known value needs its arm", expected="treatment or reference")
+
+    def draw(self, effect: float, seed_sd: float, deviate: Floats) -> Floats:
+        """Differences of this seed pair, [n], from standard normal deviates [n]."""
+        if self.difference is not None:
+            return np.full(len(deviate), self.difference)
+        if self.baseline is None or self.value is None:
+            return np.asarray(effect + seed_sd * deviate)
+        arm_sd = seed_sd / math.sqrt(2)
+        if self.arm == "treatment":
+            return np.asarray(self.value - self.baseline - arm_sd * deviate)
+        return np.asarray(self.baseline + effect + arm_sd * deviate - self.value)
+
+
+def deviates(key: StreamKey, count: int, seeds: int, name: str = "") -> Floats:
+    """Standard normal numbers [count, seeds]; column s does not depend on how many there are.
+
+    Antithetic: the second half is the first with the sign turned, so a rule that rises with the differences is
+    known better than its sampling error says.
+    """
+    half = -(-count // 2)
+    columns = [
+        Stream(key.on(f"{name} seed pair {place}".strip(), SCHEME), 0).normal(half) for place in range(seeds)
+    ]
+    normal = np.column_stack(columns)
+    return np.concatenate([normal, -normal])[:count]
+
+
+def simulate_differences(
+    key: StreamKey,
+    count: int,
+    seeds: int,
+    effect: float,
+    seed_sd: float,
+    *,
+    noise_sd: float = 0.0,
+    known: Sequence[Known] = (),
+    drawn: Floats | None = None,
+) -> Floats:
+    """Differences of `count` studies of `seeds` seed pairs, float64 [count, seeds].
+
+    Args:
+        key: seed and plan digest; the scheme is `characteristics`.
+        count: number of simulated studies, >= 1.
+        seeds: seed pairs of each, >= 1.
+        effect: true mean difference.
+        seed_sd: between-seed sd of a difference, >= 0.
+        noise_sd: sd of what all seed pairs share because the tasks are a sample, >= 0.
+        known: what is known of the first seed pairs.
+        drawn: `deviates(key, count, seeds)` if it is at hand.
+
+    Raises:
+        DecisionError: more known seed pairs than there are, or a negative sd.
+    """
+    if len(known) > seeds:
+        raise DecisionError(
+            "more known seed pairs than planned ones", expected=f"at most {seeds}", found=len(known)
+        )
+    if seed_sd < 0 or noise_sd < 0:
+        raise DecisionError("a standard deviation must not be negative", found=(seed_sd, noise_sd))
+    normal = deviates(key, count, seeds) if drawn is None else drawn[:, :seeds]
+    result = effect + seed_sd * normal
+    if noise_sd:
+        result += noise_sd * Stream(key.on("tasks", SCHEME), 0).normal(count)[:, None]
+    for place, run in enumerate(known):
+        result[:, place] = run.draw(effect, seed_sd, normal[:, place])
+    return np.asarray(result)
+
+
+def seed_quantile(differences: Floats, p: Fraction) -> Floats:
+    """Inverse-CDF quantile of the mean under resampled seed pairs, for every study at once: [n, S] -> [n].
+
+    Exact over all multisets up to 7 seed pairs; beyond, over a fixed sample of 1,000 resamples. This is the end
+    of a crossed interval when tasks add nothing: with many tasks it is close, with few it is too narrow.
+
+    Raises:
+        DecisionError: p outside (0, 1].
+    """
+    if not 0 < p <= 1:
+        raise DecisionError("no such quantile", expected="a probability in (0, 1]", found=str(p))
+    seeds = differences.shape[1]
+    if seeds <= _ALL_MULTISETS:
+        counts, orderings = multisets(seeds)
+        total = seeds**seeds
+    else:
+        stream = Stream(StreamKey(0, "0" * 64, SCHEME, f"resamples of {seeds}"), 0)
+        places = (
+            stream.below(seeds, _SAMPLED * seeds).reshape(_SAMPLED, seeds)
+            + np.arange(_SAMPLED)[:, None] * seeds
+        )
+        counts = np.bincount(places.ravel(), minlength=_SAMPLED * seeds).reshape(_SAMPLED, seeds)
+        orderings = np.ones(_SAMPLED, dtype=np.int64)
+        total = _SAMPLED
+    need = math.ceil(p * total)
+    result = np.empty(len(differences))
+    step = max(1, (1 << 21) // len(counts))
+    for start in range(0, len(differences), step):
+        means = differences[start : start + step] @ counts.T / seeds
+        if seeds > _ALL_MULTISETS:
+            result[start : start + step] = np.partition(means, need - 1, axis=1)[:, need - 1]
+            continue
+        order = np.argsort(means, axis=1)
+        reached = np.cumsum(orderings[order], axis=1) >= need
+        chosen = np.take_along_axis(order, reached.argmax(axis=1)[:, None], axis=1)
+        result[start : start + step] = np.take_along_axis(means, chosen, axis=1)[:, 0]
+    return result

@@ -1,0 +1,1 @@
+"""What every room stands on: digests and canonical JSON, durable writes, text made safe to show."""

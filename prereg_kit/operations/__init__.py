@@ -1,0 +1,1 @@
+"""What the commands do, one module each; `cli` only parses and prints."""

@@ -1,0 +1,1 @@
+"""The typed configuration of a run, its file, and the tiers that ship."""

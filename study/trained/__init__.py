@@ -1,0 +1,1 @@
+"""Policies of trained runs: named by run and checkpoint, loaded, evaluated."""
