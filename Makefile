@@ -5,7 +5,7 @@ BIN     = $(VENV)/bin
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BUILD  ?= build
 
-.PHONY: help reports demo demo-train test test-kit test-slow lint types bench fuzz check-tsa clean
+.PHONY: help reports demo demo-train test test-kit test-slow lint docs dist bench fuzz check-tsa clean
 
 help:
 	@echo 'make demo        freeze, verify, decide and render a small study and a published one (no torch)'
@@ -13,6 +13,7 @@ help:
 	@echo 'make test-kit    every test that needs no torch'
 	@echo 'make demo-train  train, evaluate and decide 2 seeds x 2 arms on a CPU (a quarter of an hour)'
 	@echo 'make lint        ruff and mypy;  make bench  benchmarks;  make test-slow  the slow checks'
+	@echo 'make docs        the documentation site, with the reference of the library;  make dist  the wheel'
 	@echo 'make check-tsa   ask every configured timestamping authority (needs a network)'
 
 $(BIN)/python:
@@ -52,6 +53,16 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# a warning of Sphinx is an error: a page that is in no table of contents, a docstring that does not parse
+docs: $(VENV)/.dev
+	$(PIP) --editable '.[docs]'
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs $(BUILD)/docs
+	@echo '$(BUILD)/docs/index.html'
+
+dist: $(BIN)/python  # the wheel and the source archive, as a package index gets them
+	$(PIP) build
+	$(BIN)/python -m build --outdir $(BUILD)/dist
 
 # the published study's outcomes as they stand in the repository; a test holds them to the registers
 reports: $(VENV)/.kit
