@@ -28,14 +28,14 @@ from prereg_kit.registers.cells.source import (
     ValueKind,
     Values,
 )
+from prereg_kit.registers.file import floats
+from prereg_kit.registers.file.buffers import nulls, numbers
 from prereg_kit.registers.formats import ColumnType
 
 _NO_VALUE = frozenset({"", "na", "n/a", "nan", "none", "null", "<na>"})
 _TRUTH_WORDS = ("True", "False", "true", "false")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?[0-9]+/0*[1-9][0-9]*")
 _DENSE_RANGE = 1 << 22
-_EXACT_FLOAT = 10**15
-_PLACES = 15
 
 
 def type_of(arrow: pa.DataType) -> ColumnType | None:
@@ -57,29 +57,6 @@ def type_of(arrow: pa.DataType) -> ColumnType | None:
         }  # fmt: skip
         return "files" if pa.types.is_struct(arrow.value_type) else plural.get(inner)
     return None
-
-
-_NUMPY = {"halffloat": "float16", "float": "float32", "double": "float64"}
-
-
-def _numbers(column: pa.Array) -> npt.NDArray[Any]:
-    """A view of a fixed-width column; what stands under a null is undefined.
-
-    The buffers are read directly because pyarrow's own `to_numpy` and `fill_null` import pandas, which costs more
-    than deciding a study of usual size.
-    """
-    if pa.types.is_boolean(column.type):
-        column = column.cast(pa.int8())
-    dtype = np.dtype(_NUMPY.get(str(column.type), str(column.type)))
-    data = column.buffers()[1]
-    if data is None:
-        return np.empty(0, dtype=dtype)
-    found: npt.NDArray[Any] = np.frombuffer(data, dtype=dtype)[column.offset : column.offset + len(column)]
-    return found
-
-
-def _nulls(column: pa.Array) -> npt.NDArray[np.bool_]:
-    return _numbers(column.is_null()).astype(np.bool_)
 
 
 class Coder:
@@ -125,12 +102,12 @@ class Coder:
     def _recoded(self, column: pa.DictionaryArray) -> Ints | int:
         values = column.dictionary
         if self._dictionary is None or not values.equals(self._dictionary):
-            labels = [_label(value, self._file, self._name) for value in values.to_pylist()]
+            labels = [_label(value, self._file, self._name) for value in floats.listed(values)]
             codes = [-1 if label is None else self.levels.code(label) for label in labels]
             self._dictionary, self._table = values, np.array([*codes, -1], dtype=np.int32)
-        indices = _numbers(column.indices)
+        indices = numbers(column.indices)
         if column.indices.null_count:
-            indices = np.where(_nulls(column.indices), len(values), indices)
+            indices = np.where(nulls(column.indices), len(values), indices)
         elif len(values) == 1:
             return int(self._table[0])
         try:
@@ -164,13 +141,13 @@ def _label(value: object, file: str, name: str) -> Label:
 def _integer_codes(column: pa.Array, levels: Levels) -> Ints | int | None:
     if column.null_count or not len(column) or pa.types.is_uint64(column.type):
         return None
-    numbers = _numbers(column)
-    low, high = int(numbers.min()), int(numbers.max())
+    whole = numbers(column)
+    low, high = int(whole.min()), int(whole.max())
     if low == high:
         return levels.code(low)
     if high - low >= _DENSE_RANGE:
         return None
-    places = numbers.astype(np.int64, copy=False) - low
+    places = whole.astype(np.int64, copy=False) - low
     there = np.zeros(high - low + 1, dtype=np.bool_)
     there[places] = True
     table = np.full(high - low + 1, -1, dtype=np.int32)
@@ -185,7 +162,7 @@ def lists_of(column: pa.Array, coder: Coder) -> Lists:
     if pa.types.is_fixed_size_list(column.type):
         column = column.cast(pa.list_(column.type.value_type))
     counted = pc.list_value_length(column)
-    lengths = np.where(_nulls(counted), 0, _numbers(counted))
+    lengths = np.where(nulls(counted), 0, numbers(counted))
     offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     flat = column.flatten()
     codes = coder.codes(flat) if len(flat) else np.empty(0, dtype=np.int32)
@@ -205,7 +182,7 @@ def values_of(column: pa.Array, kind: ValueKind) -> Values:
             return _from_objects(column.to_pylist(), kind)
         return _whole(column, kind)
     if pa.types.is_floating(column.type):
-        return _from_floats(column.cast(pa.float64()), kind)
+        return _from_floats(column, kind)
     if pa.types.is_decimal(column.type):
         return _from_objects(column.to_pylist(), kind)
     if type_of(column.type) == "text":
@@ -216,44 +193,41 @@ def values_of(column: pa.Array, kind: ValueKind) -> Values:
 
 
 def _whole(column: pa.Array, kind: ValueKind) -> Values:
-    numbers = _numbers(column).astype(np.int64)
+    whole = numbers(column).astype(np.int64)
     states = None
     if column.null_count:
-        absent = _nulls(column)
+        absent = nulls(column)
         states = np.where(absent, MISSING, OK).astype(np.int8)
-        numbers[absent] = 0
-    return _only_truth(numbers, states) if kind == "boolean" else Values(numbers, 1, states)
+        whole[absent] = 0
+    return _only_truth(whole, states) if kind == "boolean" else Values(whole, 1, states)
 
 
-def _only_truth(numbers: npt.NDArray[np.int64], states: npt.NDArray[np.int8] | None) -> Values:
-    if len(numbers) and (int(numbers.min()) < 0 or int(numbers.max()) > 1):
-        states = np.zeros(len(numbers), dtype=np.int8) if states is None else states
-        wrong = (numbers != 0) & (numbers != 1)
+def _only_truth(whole: npt.NDArray[np.int64], states: npt.NDArray[np.int8] | None) -> Values:
+    if len(whole) and (int(whole.min()) < 0 or int(whole.max()) > 1):
+        states = np.zeros(len(whole), dtype=np.int8) if states is None else states
+        wrong = (whole != 0) & (whole != 1)
         states[wrong] = BAD
-        numbers = np.where(wrong, 0, numbers)
-    return Values(numbers, 1, states)
+        whole = np.where(wrong, 0, whole)
+    return Values(whole, 1, states)
 
 
 def _from_floats(column: pa.Array, kind: ValueKind) -> Values:
-    """Floats as their shortest decimals: `x` is `r / 10**k` for the least k at which that division gives `x` back."""
-    floats = _numbers(column)
-    absent = np.isnan(floats) | _nulls(column) if column.null_count else np.isnan(floats)
+    """Floats as the shortest decimals of the width in which they were stored."""
+    raw = numbers(column)
+    absent = np.isnan(raw) | nulls(column) if column.null_count else np.isnan(raw)
     states = np.where(absent, MISSING, OK).astype(np.int8) if absent.any() else None
-    finite = np.where(absent, 0.0, floats)
+    finite = np.where(absent, raw.dtype.type(0), raw)
     if kind == "boolean":
         whole = np.where((finite == 0) | (finite == 1), finite, 2).astype(np.int64)
         return _only_truth(whole, states)
     if np.isinf(finite).any():
         states = np.zeros(len(finite), dtype=np.int8) if states is None else states
         states[np.isinf(finite)] = BAD
-        finite = np.where(np.isinf(finite), 0.0, finite)
-    for places in range(_PLACES + 1):
-        scaled = np.rint(finite * 10.0**places)
-        if np.abs(scaled).max(initial=0) >= _EXACT_FLOAT:
-            break
-        if (scaled / 10.0**places == finite).all():
-            return Values(scaled.astype(np.int64), 10**places, states)
-    fallback = _from_objects(finite.tolist(), kind)
+        finite = np.where(np.isinf(finite), raw.dtype.type(0), finite)
+    short = floats.decimals(finite)
+    if short is not None:
+        return Values(*short, states)
+    fallback = _from_objects(floats.spelled(finite), kind)
     if fallback.states is not None:  # the two never speak of one row: what is absent or infinite is 0 here
         states = fallback.states if states is None else np.where(states == OK, fallback.states, states)
     return Values(fallback.numerators, fallback.denominator, states)
@@ -261,13 +235,13 @@ def _from_floats(column: pa.Array, kind: ValueKind) -> Values:
 
 def _through_levels(column: pa.DictionaryArray, kind: ValueKind) -> Values:
     """Values of a text column, each distinct text read once."""
-    distinct = _from_objects(column.dictionary.to_pylist(), kind)
+    distinct = _from_objects(floats.listed(column.dictionary), kind)
     states = (
         distinct.states if distinct.states is not None else np.zeros(len(distinct.numerators), dtype=np.int8)
     )
-    indices = _numbers(column.indices)
+    indices = numbers(column.indices)
     if column.indices.null_count:
-        indices = np.where(_nulls(column.indices), len(states), indices)
+        indices = np.where(nulls(column.indices), len(states), indices)
     row_states = np.append(states, np.int8(MISSING)).astype(np.int8)[indices]
     numerators = np.append(distinct.numerators, np.zeros(1, dtype=distinct.numerators.dtype))[indices]
     return Values(numerators, distinct.denominator, row_states if row_states.any() else None)
@@ -275,7 +249,7 @@ def _through_levels(column: pa.DictionaryArray, kind: ValueKind) -> Values:
 
 def _from_objects(values: list[Any], kind: ValueKind) -> Values:
     states = np.zeros(len(values), dtype=np.int8)
-    numbers: list[Fraction] = []
+    found: list[Fraction] = []
     common = 1
     for i, value in enumerate(values):
         number, states[i] = _number(value, kind)
@@ -284,8 +258,8 @@ def _from_objects(values: list[Any], kind: ValueKind) -> Values:
             number, states[i] = Fraction(0), WIDE
         else:
             common = shared
-        numbers.append(number)
-    tops = [number.numerator * (common // number.denominator) for number in numbers]
+        found.append(number)
+    tops = [number.numerator * (common // number.denominator) for number in found]
     small = all(abs(top) < 1 << 62 for top in tops)
     return Values(
         np.array(tops, dtype=np.int64 if small else object), common, states if states.any() else None

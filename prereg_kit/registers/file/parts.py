@@ -18,6 +18,7 @@ from prereg_kit.errors import RegisterError, Where
 from prereg_kit.foundation.digest import sha256_file
 from prereg_kit.registers.cells.source import Usage
 from prereg_kit.registers.file.arrays import type_of
+from prereg_kit.registers.file.floats import listed
 from prereg_kit.registers.file.locate import Found
 from prereg_kit.registers.formats import FORMAT_KEY, KINDS, Column, ColumnType, RegisterFormat, format_of
 
@@ -306,7 +307,7 @@ def _partitioned(part: Part, found: Found) -> Part:
     for name, value in found.partition.items():
         if name not in part.schema.names or not part.rows:
             continue
-        inside = {each for batch in part.batches([name]) for each in batch.column(0).unique().to_pylist()}
+        inside = {each for batch in part.batches([name]) for each in listed(batch.column(0).unique())}
         wrong = [each for each in inside if not _agrees(value, each)]
         if wrong:
             raise RegisterError(

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from prereg_kit.errors import RegisterError, UsageError, Where
 from prereg_kit.foundation import durable
 from prereg_kit.foundation.digest import sha256_bytes
+from prereg_kit.registers.file import floats
 from prereg_kit.registers.file.arrays import type_of
 from prereg_kit.registers.formats import FORMAT_KEY, FORMATS, Column, ColumnType, RegisterFormat
 
@@ -128,7 +129,7 @@ def _array(name: str, values: Any, type_: pa.DataType | None, file: str) -> pa.A
         if type_ is not None and type_ != found.type:
             if (type_of(found.type), type_of(type_)) not in _CASTS and not pa.types.is_null(found.type):
                 raise TypeError(f"{found.type} where {type_} belongs")
-            found = found.cast(type_)
+            found = floats.widened(found).cast(type_)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise RegisterError(
             f"values that do not fit the column: {str(error).splitlines()[0][:300]}",
