@@ -8,6 +8,7 @@ Reported, with the bytes kept: a byte-order mark, CRLF line ends, text that is n
 
 from __future__ import annotations
 
+import codecs
 import functools
 import unicodedata
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from prereg_kit.errors import DocumentError, Where
+from prereg_kit.foundation.text_bytes import read_text
 
 Tree = dict[str, "Tree"] | list["Tree"] | str | None
 Path = tuple[str | int, ...]
@@ -56,7 +58,7 @@ def decode(data: bytes, source: str) -> tuple[str, tuple[str, ...]]:
     """UTF-8 text of `data` and notices about what a reader may not see.
 
     Raises:
-        DocumentError: too large, or not UTF-8; the byte offset and the line are named.
+        DocumentError: too large, not UTF-8 (UTF-16 is named as such), or two byte-order marks.
     """
     if len(data) > MAX_BYTES:
         raise DocumentError(
@@ -65,20 +67,10 @@ def decode(data: bytes, source: str) -> tuple[str, tuple[str, ...]]:
             expected="at most 4 MiB",
             found=len(data),
         )
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DocumentError(
-            f"byte {error.start} is not UTF-8",
-            where=Where(file=source, line=data.count(b"\n", 0, error.start) + 1),
-            expected="UTF-8 text",
-            found=data[error.start : error.start + 4],
-            next_step="Save the file as UTF-8; nothing was guessed.",
-        ) from error
+    text = read_text(data, source)
     notices = []
-    if text.startswith("\ufeff"):
+    if data.startswith(codecs.BOM_UTF8):
         notices.append("the file starts with a byte-order mark; it is part of the frozen bytes")
-        text = text[1:]
     if "\r\n" in text:
         notices.append("lines end in CRLF; the digest is over these bytes")
     if not unicodedata.is_normalized("NFC", text):
