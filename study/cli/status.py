@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -42,7 +43,7 @@ def command(folder: Path, as_json: bool) -> None:
         shown = ", ".join(f"{name} {value:.2f}" for name, value in row["evaluation"].items())
         cells = (
             row["run_id"],
-            row["state"],
+            _state(row),
             f"{row['step']}/{row['steps']}",
             str(row["attempts"]),
             f"step {row['evaluated_at']}: {shown}" if shown else "-",
@@ -53,3 +54,9 @@ def command(folder: Path, as_json: bool) -> None:
     Console(markup=False, highlight=False).print(table)
     for line in warnings:
         click.echo(terminal_line(f"warning: {line}"), err=True)
+
+
+def _state(row: dict[str, Any]) -> str:
+    """The state as a cell; a diverged run says by which number."""
+    seen = row["divergence"]
+    return row["state"] if seen is None else f"{row['state']}: {seen['quantity']} {seen['found']}"

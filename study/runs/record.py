@@ -21,7 +21,7 @@ from prereg_kit.registers.file import add_run, sibling_of, write_register, write
 from prereg_kit.registers.formats import RunRow, RunStatus
 from study.config.file import parse_run, translated
 from study.config.run_config import Name, RunConfig
-from study.errors import ConfigError, StudyError
+from study.errors import ConfigError, DivergedError, StudyError
 from study.runs import step_zero_record
 from study.runs.json_file import read_json
 from study.runs.log import KINDS, Kind, merged
@@ -31,6 +31,28 @@ FORMAT = "study.record/1"
 _STATUS: dict[str, RunStatus] = {"completed": "completed", "stopped": "running", "running": "running"}
 UNBOUND = "0" * 64
 """The plan digest of a run that no frozen plan binds."""
+
+
+class Divergence(BaseModel):
+    """Why an attempt ended as diverged.
+
+    Attributes:
+        step: optimiser steps made before the one in which it was seen; None before the first.
+        quantity: which number.
+        found: its value as text, as JSON has no NaN.
+        limit: what it should have been.
+    """
+
+    model_config = ConfigDict(strict=True)
+    step: int | None
+    quantity: str
+    found: str
+    limit: str
+
+    @classmethod
+    def of(cls, error: DivergedError) -> Divergence:
+        """The record of an error."""
+        return cls(step=error.step, quantity=error.quantity, found=str(error.value), limit=error.limit)
 
 
 class _Attempt(BaseModel):
@@ -43,6 +65,7 @@ class _Attempt(BaseModel):
     device: str | None = None
     code: dict[str, Any] | None = None
     versions: dict[str, str | None] | None = None
+    divergence: Divergence | None = None
 
 
 class _Binding(BaseModel):
@@ -202,7 +225,7 @@ def end(folder: Path, record: dict[str, Any], status: str, done: int, **values: 
     Args:
         folder: the run's folder.
         record: from `begin`.
-        status: completed, stopped (where it was told to), interrupted or failed.
+        status: completed, stopped (where it was told to), interrupted, diverged or failed.
         done: optimiser steps made.
         **values: further figures of the attempt.
     """

@@ -22,6 +22,7 @@ _NOTHING: dict[str, Any] = {
     "exploratory": None,
     "config_digest": None,
     "step_zero": None,
+    "divergence": None,
 }
 
 
@@ -56,6 +57,7 @@ def _state(folder: Path) -> dict[str, Any]:
         "run_id": record["run_id"],
         "folder": str(folder),
         "state": state,
+        "divergence": record["attempts"][-1].get("divergence"),
         "step": groups[-1]["step"] + 1 if groups else 0,
         "steps": run.tier.optimisation.steps,
         "attempts": len(record["attempts"]),

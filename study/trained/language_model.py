@@ -20,7 +20,7 @@ from study.policies.policy import Agent
 from study.runs import step_zero_record
 from study.trained.checkpoint_policy import Checkpoint, Trained
 from study.training import seeds, step_zero
-from study.training.decode import Decoder
+from study.training.decode import Decoder, chosen
 from study.training.evaluate import sampling_key
 from study.training.model import merged
 from study.training.tokenizer import CompactWire
@@ -84,9 +84,8 @@ class LanguageModelPolicy:
         return logits[0]
 
     def _choose(self, logits: torch.Tensor, draws: Iterator[float]) -> int:
-        mass = torch.log_softmax(logits / self.temperature, -1).exp().cumsum(-1)
-        found = int((mass <= next(draws) * mass[-1]).sum())
-        return min(found, len(mass) - 1)
+        tokens, _ = chosen(logits.unsqueeze(0), torch.tensor([next(draws)]), self.temperature)
+        return tokens[0]
 
 
 def load(found: Trained, checkpoint: Checkpoint, regime: str) -> LanguageModelPolicy:

@@ -9,6 +9,7 @@ from transformers import TrainerCallback
 
 from study.config.run_config import RunConfig
 from study.runs.log import Log
+from study.training.divergence import require_weights
 from study.training.evaluate import Evaluator, final_sets, periodic_sets, start_sets, success
 from study.training.progress import Progress, Tell
 from study.training.rows import group_rows
@@ -113,3 +114,25 @@ class StopAt(TrainerCallback):
         if state.global_step >= self._step:
             control.should_save = True
             control.should_training_stop = True
+
+
+class WeightsWatched(TrainerCallback):
+    """Looks at the trainable weights before the first step and after each, before anything is sampled or saved.
+
+    Args:
+        model: the PEFT model in training.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def _look(self) -> None:
+        require_weights((name, p) for name, p in self._model.named_parameters() if p.requires_grad)
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Look at what a checkpoint or a start gave."""
+        self._look()
+
+    def on_optimizer_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Look at what the update made."""
+        self._look()

@@ -15,6 +15,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from study.training.divergence import require_probabilities
+
 
 @dataclass
 class _Linear:
@@ -50,6 +52,28 @@ class _Block:
     norm: Tensor
     gate_up: Tensor
     down: Tensor
+
+
+def chosen(logits: Tensor, draws: Tensor, temperature: float) -> tuple[list[int], list[float]]:
+    """One token a row, by inverting the distribution at a uniform number.
+
+    Args:
+        logits: [rows, vocabulary].
+        draws: [rows], uniform numbers in [0, 1).
+        temperature: of the distribution.
+
+    Returns:
+        The tokens, and their log-probabilities under that distribution.
+
+    Raises:
+        DivergedError: a row of logits with a NaN or an infinity; its cumulative mass has no inverse.
+    """
+    logp = torch.log_softmax(logits / temperature, -1)
+    mass = logp.exp().cumsum(-1)
+    tokens = (mass <= draws.unsqueeze(1) * mass[:, -1:]).sum(-1).clamp_(max=logp.shape[-1] - 1)
+    taken = logp.gather(1, tokens.unsqueeze(1)).squeeze(1).tolist()
+    require_probabilities(taken)
+    return tokens.tolist(), taken
 
 
 def _rms(x: Tensor, scale: Tensor, eps: float) -> Tensor:

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from study.config.run_config import Rollouts
 from study.errors import CannotStartError, StudyError
+from study.training.divergence import require_probabilities
 from study.training.model import merged
 from study.training.rollout import Rollout
 
@@ -114,6 +115,7 @@ class TurnSampler:
 
         Raises:
             StudyError: the engine returned another number of answers, or no log-probabilities.
+            DivergedError: a log-probability that is not finite.
         """
         while alive := [rollout for rollout in rollouts if not rollout.done]:
             outputs = self._engine.generate(
@@ -131,6 +133,7 @@ class TurnSampler:
                 logps = [
                     float(row[token].logprob) for row, token in zip(answer.logprobs, tokens, strict=True)
                 ]
+                require_probabilities(logps)
                 if not tokens:
                     rollout.done = True
                     continue

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from study.training.divergence import require
+
 MODES = ("off", "token_mask", "token_truncate", "sequence_mask", "sequence_truncate", "geometric_mask")
 
 
@@ -48,13 +50,17 @@ def weigh(training: Tensor, sampling: Tensor, mask: Tensor, mode: str, cap: floa
 
     Raises:
         ValueError: an unknown mode.
+        DivergedError: a row whose mean log-ratio a token is not finite or beyond any rounding.
     """
     if mode not in MODES:
         raise ValueError(f"no importance mode {mode!r}; known: {', '.join(MODES)}")
     own = mask.to(training.dtype)
-    gap = torch.nan_to_num(training - sampling, nan=0.0) * own
+    known = (mask > 0) & ~torch.isnan(sampling)
+    gap = torch.where(known, training - sampling, torch.zeros_like(training))
     total = gap.sum(-1)
     count = own.sum(-1).clamp(min=1.0)
+    for ratio_of_row in (total / count).tolist():
+        require("importance log-ratio a token", ratio_of_row)
     if mode == "off":
         ones = torch.ones_like(total)
         return Weights(ones.unsqueeze(1), total, ones, 0.0, 1.0)

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from study.training.decode import Decoder
+from study.training.decode import Decoder, chosen
 from study.training.rollout import Rollout
 
 _DROP_AT = 0.9  # rows are dropped when fewer than this share is alive: copying caches has a cost of its own
@@ -41,6 +41,7 @@ def play(
 
     Raises:
         ValueError: a rollout would need more than `positions`.
+        DivergedError: logits that are not finite.
     """
     alive = [rollout for rollout in rollouts if not rollout.done]
     if not alive:
@@ -61,13 +62,10 @@ def play(
                 wanting.append(row)
         if wanting:
             everyone = len(wanting) == len(alive)
-            chosen = logits if everyone else logits[torch.tensor(wanting)]
-            logp = torch.log_softmax(chosen / temperature, -1)
-            draws = torch.tensor([alive[row].draw() for row in wanting]).unsqueeze(1)
-            mass = logp.exp().cumsum(-1)
-            tokens = (mass <= draws * mass[:, -1:]).sum(-1).clamp_(max=logp.shape[-1] - 1)
-            taken = logp.gather(1, tokens.unsqueeze(1)).squeeze(1).tolist()
-            for row, token, value in zip(wanting, tokens.tolist(), taken, strict=True):
+            asked = logits if everyone else logits[torch.tensor(wanting)]
+            draws = torch.tensor([alive[row].draw() for row in wanting])
+            tokens, taken = chosen(asked, draws, temperature)
+            for row, token, value in zip(wanting, tokens, taken, strict=True):
                 alive[row].own(token, value)
         living = [row for row, rollout in enumerate(alive) if not rollout.done]
         if not living:

@@ -16,7 +16,7 @@ from typing import Any
 
 from prereg_kit.errors import Where
 from study.config.run_config import RunConfig
-from study.errors import StudyError
+from study.errors import DivergedError, StudyError
 from study.runs import provenance
 from study.runs import record as run_record
 from study.runs.log import Log
@@ -97,6 +97,8 @@ def execute(request: Request, tell: Tell, told: StepZeroTold | None = None) -> R
     Raises:
         ArchiveError: `out` holds something and `resume` is false.
         StudyError: what lies there belongs to another config.
+        DivergedError: the run's numbers left every sensible range; run.json says at which step and which number,
+            the registers hold what was played until then, and the index calls the run failed.
     """
     run, out = request.run, request.out
     with locked(out):
@@ -120,6 +122,17 @@ def execute(request: Request, tell: Tell, told: StepZeroTold | None = None) -> R
             run_record.write_registers(out)
         except KeyboardInterrupt:
             run_record.end(out, record, "interrupted", done)
+            raise
+        except DivergedError as error:
+            run_record.end(
+                out,
+                record,
+                "diverged",
+                done if error.step is None else error.step,
+                divergence=run_record.Divergence.of(error).model_dump(),
+            )
+            run_record.write_registers(out)
+            run_record.write_index(out, record)
             raise
         except BaseException:
             run_record.end(out, record, "failed", done)

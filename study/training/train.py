@@ -20,12 +20,13 @@ from transformers import PrinterCallback
 from study.backoffice.profile import Profile
 from study.backoffice.profiles import profile_named
 from study.config.run_config import PretrainedPolicy, RunConfig, SmallPolicy
-from study.errors import CannotStartError, ConfigError
+from study.errors import CannotStartError, ConfigError, DivergedError
 from study.runs.log import Log
 from study.training import checkpoints, delta_rule, engine, natural, step_zero
 from study.training import model as models
-from study.training.callbacks import Evaluations, Recorder, StopAt
+from study.training.callbacks import Evaluations, Recorder, StopAt, WeightsWatched
 from study.training.dataset import Tasks, dataset
+from study.training.divergence import require_finite_state
 from study.training.environment import environment_class, live_episode, observed_rewards
 from study.training.evaluate import Evaluator, policy_label
 from study.training.lockstep_player import LockstepPlayer
@@ -73,6 +74,7 @@ class RunTrainer(PairedTrainer):
         return str(self._writing) if self._writing is not None else str(self.args.output_dir)
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        require_finite_state(self.optimizer)
         root, step = Path(self.args.output_dir), self.state.global_step
         self._writing = root / f".writing-{secrets.token_hex(4)}"
         self._writing.mkdir(parents=True)
@@ -250,6 +252,7 @@ def assemble(
         lambda fresh: parts.play(fresh, trainer.state.global_step),
     )
     trainer.remove_callback(PrinterCallback)
+    trainer.add_callback(WeightsWatched(parts.model))  # before the evaluations, which would sample from them
     trainer.add_callback(Evaluations(run, evaluator, recorder, resumed=resumed))
     trainer.add_callback(StopAt(progress.steps))
     return Assembly(trainer, parts.model, parts.wire, tasks, recorder)
@@ -264,6 +267,12 @@ def train(assembly: Assembly, checkpoint: Path | None) -> int:
 
     Returns:
         Optimiser steps made.
+
+    Raises:
+        DivergedError: with the step, as soon as a number is not finite or beyond `divergence.LARGEST`.
     """
-    assembly.trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    try:
+        assembly.trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    except DivergedError as error:
+        raise error.at(int(assembly.trainer.state.global_step)) from error
     return int(assembly.trainer.state.global_step)

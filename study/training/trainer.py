@@ -24,6 +24,7 @@ from study.errors import StudyError
 from study.theory.advantages import mean_centred, standardised
 from study.training import importance, seeds
 from study.training.arms import Seat, proven, seat
+from study.training.divergence import require
 from study.training.rollout import Rollout
 
 CHUNK_TOKENS = 4096  # padded tokens of one forward pass on a CPU; larger ones fall out of cache
@@ -266,6 +267,7 @@ class PairedTrainer(_GRPOTrainer):  # type: ignore[misc]
         """TRL's, and after the last backward pass of an optimiser step the batch goes on record."""
         started = time.perf_counter()
         loss: Tensor = super().training_step(model, inputs, num_items_in_batch)
+        require("loss", float(loss))
         now = self._current()
         now.seconds["step"] = now.seconds.get("step", 0.0) + time.perf_counter() - started
         if self._step % self.args.gradient_accumulation_steps == 0:
@@ -273,6 +275,12 @@ class PairedTrainer(_GRPOTrainer):  # type: ignore[misc]
             self._finished(now)
             now.seconds["record"] = time.perf_counter() - started
         return loss
+
+    def _get_grad_norm(self, model: Any, grad_norm: Any = None) -> Any:
+        """The norm before clipping, looked at before the optimiser makes its step with these gradients."""
+        norm = super()._get_grad_norm(model, grad_norm=grad_norm)
+        require("gradient norm", float(norm))
+        return norm
 
     def _current(self) -> Step:
         if self._now is None:

@@ -25,6 +25,7 @@ from study.backoffice.schedule import schedule_seed
 from study.config.run_config import WarmStart
 from study.errors import ConfigError
 from study.training import seeds
+from study.training.divergence import require
 from study.training.expert import demonstrate
 from study.training.tokenizer import CompactWire
 
@@ -169,6 +170,9 @@ def learn(
 
     Returns:
         Final loss per own token and the share of demonstrations that succeeded.
+
+    Raises:
+        DivergedError: a loss or a gradient norm that is not finite or far too large.
     """
     law = law_at(setting.fault_rate)
     optimizer = torch.optim.AdamW(
@@ -189,7 +193,8 @@ def learn(
             loss = batch_loss(model, rows[start : start + size], wire.pad) / count
             loss.backward()
             total += float(loss.detach())
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        require("loss", total)
+        require("gradient norm", float(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)))
         for group in optimizer.param_groups:
             group["lr"] = rate_at(step, setting)
         optimizer.step()
