@@ -8,29 +8,20 @@ An episode holds a task (shared, immutable), a schedule and an overlay; nothing 
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, assert_never
 
 from study.backoffice.calls import Call, MalformedCall
-from study.backoffice.faults import (
-    FIELD_DROPOUT,
-    OUTAGE,
-    RATE_LIMIT,
-    RETRY_AFTER_SECONDS,
-    STALE_READ,
-    TIMEOUT_AFTER_COMMIT,
-    TRANSIENT,
-    TRUNCATION,
-    CompiledLaw,
-)
+from study.backoffice.faults import RETRY_AFTER_SECONDS, TRANSIENT, CompiledLaw, FaultType
 from study.backoffice.grader import Difference, grade
 from study.backoffice.messages import MESSAGES, TOOL_LIST
+from study.backoffice.profile import Results
 from study.backoffice.reads import Payload, Refusal, cut_page
-from study.backoffice.render import render
+from study.backoffice.render import Words, render
 from study.backoffice.schedule import Schedule
 from study.backoffice.schemas import BadArgument
 from study.backoffice.tasks import Task
-from study.backoffice.tools import DROPPABLE, EXECUTE, LIST_KEYS
-from study.backoffice.toolset import Tool, Values
+from study.backoffice.tools import Values
+from study.backoffice.toolset import Tool
 from study.backoffice.world import State
 from study.errors import SimulatorError
 
@@ -58,7 +49,7 @@ class CallRecord(NamedTuple):
     tool: str
     resource: str | None
     repeat: int | None
-    drawn: str | None
+    drawn: FaultType | None
     effective: bool
     status: str
     clock: int
@@ -70,7 +61,7 @@ class _Draw(NamedTuple):
     values: Values
     resource: str | None
     repeat: int | None
-    drawn: str | None
+    drawn: FaultType | None
     effective: bool
 
 
@@ -84,12 +75,18 @@ class Reply:
         ended: whether the episode is over.
     """
 
-    __slots__ = ("_results", "_text", "ended", "payload", "status", "tool")
+    __slots__ = ("_results", "_text", "_words", "ended", "payload", "status", "tool")
 
     def __init__(
-        self, tool: str, payload: Payload, status: str, ended: bool, results: Literal["json", "compact"]
+        self,
+        tool: Tool | None,
+        payload: Payload,
+        status: str,
+        ended: bool,
+        results: Results,
     ) -> None:
-        self.tool = tool
+        self.tool = "" if tool is None else tool.name
+        self._words: Words | None = None if tool is None else tool.definition.words
         self.payload = payload
         self.status = status
         self.ended = ended
@@ -105,7 +102,7 @@ class Reply:
     def text(self) -> str:
         """The reply in the task's language; rendered at the first look and kept."""
         if self._text is None:
-            self._text = render(self._results, self.tool, self.payload)
+            self._text = render(self._results, self._words, self.payload)
         return self._text
 
 
@@ -210,7 +207,7 @@ class Episode:
         if call.tool or call.field == "name":
             return self._refuse_unknown()
         error = {"code": "malformed_call", "field": call.field, "message": f"Expected {call.expected}."}
-        return self._blocked() or self._count("", error)
+        return self._blocked() or self._count(None, error)
 
     def close(self, reason: EndedBy = "stopped") -> None:
         """End the episode from outside: the policy stopped without finish. An ended episode stays as it is."""
@@ -233,17 +230,17 @@ class Episode:
 
     def _step(self, tool: Tool, values: Values | BadArgument) -> Reply:
         if self.ended_by:
-            return self._reply(tool.name, {"code": "episode_ended", "message": MESSAGES["episode_ended"]})
+            return self._reply(tool, {"code": "episode_ended", "message": MESSAGES["episode_ended"]})
         if tool.name == "finish" and not isinstance(values, BadArgument):
             self.ended_by = "finish"
             self.records.append(CallRecord(self.calls, "finish", None, None, None, False, OK, self.clock))
-            return Reply("finish", {"status": "finished"}, OK, True, self._results)
+            return Reply(tool, {"status": "finished"}, OK, True, self._results)
         blocked = self._blocked()
         if blocked is not None:
             return blocked
         if isinstance(values, BadArgument):
             error = {"code": "invalid_arguments", "tool": tool.name, "field": values.field}
-            return self._count(tool.name, error | {"message": f"Expected {values.expected}."})
+            return self._count(tool, error | {"message": f"Expected {values.expected}."})
         self.calls += 1
         if tool.kind == "control":
             self.clock += values[0]
@@ -263,31 +260,41 @@ class Episode:
     def _drawn(self, tool: Tool, values: Values, event: tuple[str, str]) -> Reply:
         repeat = self._repeats.get(event, 0)
         self._repeats[event] = repeat + 1
-        name, resource = event
+        resource = event[1]
         fault, parameter = self._fault(tool, resource, repeat)
         if fault is None:
             return self._result(
-                tool, _Draw(values, resource, repeat, None, False), EXECUTE[name](self._state, values)
+                tool, _Draw(values, resource, repeat, None, False), tool.run(self._state, values)
             )
-        draw = _Draw(values, resource, repeat, fault, True)
-        if fault == TRANSIENT:
+        return self._faulted(tool, _Draw(values, resource, repeat, fault, True), fault, parameter)
+
+    def _faulted(self, tool: Tool, draw: _Draw, fault: FaultType, parameter: int) -> Reply:
+        """Answer a call that drew a fault: transport faults first, then execution, then response faults."""
+        if fault == "transient":
             return self._answer(tool, draw, "temporary_error", None)
-        if fault == RATE_LIMIT:
+        if fault == "rate_limit":
             self._limited_until = self.clock + RETRY_AFTER_SECONDS[parameter % len(RETRY_AFTER_SECONDS)]
             return self._answer(tool, draw, "rate_limited", None)
-        if fault == OUTAGE:
-            self._outages.add(event)
+        if fault == "outage":
+            self._outages.add((tool.name, draw.resource or ""))
             return self._answer(tool, draw, "service_unavailable", None)
-        result = EXECUTE[name](self._state, values)
-        if fault == TIMEOUT_AFTER_COMMIT:
+        result = tool.run(self._state, draw.values)
+        if fault == "timeout_after_commit":
             return self._answer(tool, draw, "timeout", None)
-        if fault == STALE_READ:
-            shown: Payload | Refusal = EXECUTE[name](self._state.before_last_write(), values)
+        shown: Payload | Refusal
+        if fault == "stale_read":
+            shown = tool.run(self._state.before_last_write(), draw.values)
+        elif fault == "truncation":
+            shown = (
+                result if isinstance(result, Refusal) else cut_page(tool.definition.rows, result, parameter)
+            )
+        elif fault == "field_dropout":
+            shown = result if isinstance(result, Refusal) else _without(tool, result, parameter)
         else:
-            shown = result if isinstance(result, Refusal) else _altered(name, fault, result, parameter)
+            assert_never(fault)
         return self._result(tool, draw._replace(effective=shown != result), shown)
 
-    def _fault(self, tool: Tool, resource: str, repeat: int) -> tuple[str | None, int]:
+    def _fault(self, tool: Tool, resource: str, repeat: int) -> tuple[FaultType | None, int]:
         law = self._law
         if law.law.challenge:
             return (TRANSIENT if tool.kind == "write" and repeat == 0 else None), 0
@@ -312,37 +319,44 @@ class Episode:
         self.records.append(
             CallRecord(self.calls, tool.name, *draw[1:], status, self.clock, draw.values, following)
         )
-        return Reply(tool.name, payload, status, False, self._results)
+        return Reply(tool, payload, status, False, self._results)
 
     def _blocked(self) -> Reply | None:
         """Steps 1 and 2: the reply to a call that no longer counts, or None."""
         if self.ended_by:
-            return self._reply("", {"code": "episode_ended", "message": MESSAGES["episode_ended"]})
+            return self._reply(None, {"code": "episode_ended", "message": MESSAGES["episode_ended"]})
         if self.calls >= self.task.budget:
             self.ended_by = "budget"
-            return self._reply("", {"code": "budget_exhausted", "message": MESSAGES["budget_exhausted"]})
+            return self._reply(None, {"code": "budget_exhausted", "message": MESSAGES["budget_exhausted"]})
         return None
 
     def _refuse_unknown(self) -> Reply:
         error = {"code": "unknown_tool", "field": "name", "message": f"There is no such tool. {TOOL_LIST}"}
-        return self._blocked() or self._count("", error)
+        return self._blocked() or self._count(None, error)
 
-    def _count(self, tool: str, error: dict[str, Any]) -> Reply:
+    def _count(self, tool: Tool | None, error: dict[str, Any]) -> Reply:
         """Step 4: a call that counts, draws nothing and changes nothing."""
         self.calls += 1
-        self.records.append(CallRecord(self.calls, tool, None, None, None, False, error["code"], self.clock))
+        self.records.append(
+            CallRecord(
+                self.calls,
+                "" if tool is None else tool.name,
+                None,
+                None,
+                None,
+                False,
+                error["code"],
+                self.clock,
+            )
+        )
         return self._reply(tool, error)
 
-    def _reply(self, tool: str, error: dict[str, Any]) -> Reply:
+    def _reply(self, tool: Tool | None, error: dict[str, Any]) -> Reply:
         return Reply(tool, {"error": error}, error["code"], bool(self.ended_by), self._results)
 
 
-def _altered(tool: str, fault: str, result: Payload, parameter: int) -> Payload:
-    """A read's payload under truncation or field dropout; equal to `result` if there is nothing to cut."""
-    if fault == TRUNCATION:
-        return cut_page(LIST_KEYS[tool], result, parameter)
-    if fault == FIELD_DROPOUT:
-        fields = DROPPABLE[tool]
-        dropped = fields[parameter % len(fields)]
-        return {key: value for key, value in result.items() if key != dropped}
-    raise SimulatorError("a fault type without an effect", found=fault)
+def _without(tool: Tool, result: Payload, parameter: int) -> Payload:
+    """A read's payload without one of the fields that a dropout can take."""
+    fields = tool.definition.droppable
+    dropped = fields[parameter % len(fields)]
+    return {key: value for key, value in result.items() if key != dropped}

@@ -11,34 +11,60 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Literal
+from typing import Final, Literal, get_args
 
 from prereg_kit.foundation.digest import canonical_json, sha256_bytes
 from study.backoffice.schedule import LAW, Lanes
+from study.closed_sets import complete
 from study.errors import ConfigError
 
 ToolKind = Literal["list", "record", "write", "control"]
 
-TRANSIENT = "transient"
-RATE_LIMIT = "rate_limit"
-OUTAGE = "outage"
-STALE_READ = "stale_read"
-TRUNCATION = "truncation"
-TIMEOUT_AFTER_COMMIT = "timeout_after_commit"
-FIELD_DROPOUT = "field_dropout"
+FaultType = Literal[
+    "transient",
+    "rate_limit",
+    "outage",
+    "stale_read",
+    "truncation",
+    "timeout_after_commit",
+    "field_dropout",
+]
+FAULT_TYPES: tuple[FaultType, ...] = get_args(FaultType)
+"""The fixed order in which the inverse CDF runs; appending is allowed, reordering needs a new law.
 
-FAULT_TYPES = (TRANSIENT, RATE_LIMIT, OUTAGE, STALE_READ, TRUNCATION, TIMEOUT_AFTER_COMMIT, FIELD_DROPOUT)
-"""The fixed order in which the inverse CDF runs; appending is allowed, reordering needs a new law."""
+A further type needs an entry in `KINDS_OF` (checked when this module is imported) and its effect in
+`Episode._answered` (checked by mypy: the branches end in `assert_never`).
+"""
 
-APPLICABLE: Mapping[ToolKind, frozenset[str]] = {
-    "write": frozenset({TRANSIENT, RATE_LIMIT, OUTAGE, TIMEOUT_AFTER_COMMIT}),
-    "record": frozenset({TRANSIENT, RATE_LIMIT, OUTAGE, STALE_READ, FIELD_DROPOUT}),
-    "list": frozenset({TRANSIENT, RATE_LIMIT, OUTAGE, STALE_READ, TRUNCATION, FIELD_DROPOUT}),
-    "control": frozenset(),
-}
+TRANSIENT: Final = "transient"
+RATE_LIMIT: Final = "rate_limit"
+OUTAGE: Final = "outage"
+STALE_READ: Final = "stale_read"
+TRUNCATION: Final = "truncation"
+TIMEOUT_AFTER_COMMIT: Final = "timeout_after_commit"
+FIELD_DROPOUT: Final = "field_dropout"
+
+_READS: frozenset[ToolKind] = frozenset({"record", "list"})
+_CALLS: frozenset[ToolKind] = _READS | {"write"}
+
+KINDS_OF: Mapping[FaultType, frozenset[ToolKind]] = complete(
+    "the table of tool kinds that a fault can meet",
+    FAULT_TYPES,
+    {
+        TRANSIENT: _CALLS,
+        RATE_LIMIT: _CALLS,
+        OUTAGE: _CALLS,
+        STALE_READ: _READS,
+        TRUNCATION: frozenset({"list"}),
+        TIMEOUT_AFTER_COMMIT: frozenset({"write"}),
+        FIELD_DROPOUT: _READS,
+    },
+)
+"""Fault type -> the kinds of tools that it can meet."""
+
 RETRY_AFTER_SECONDS = (5, 10, 15)
 
-Weights = tuple[tuple[str, Fraction], ...]
+Weights = tuple[tuple[FaultType, Fraction], ...]
 
 DEFAULT_MIXTURE: Weights = (
     (TRANSIENT, Fraction(45, 100)),
@@ -112,10 +138,10 @@ class CompiledLaw:
 
     law: NoiseLaw
     fault_below: int
-    cuts: Mapping[str, tuple[tuple[int, str], ...]]
+    cuts: Mapping[ToolKind, tuple[tuple[int, FaultType], ...]]
     flip_below: int
 
-    def fault(self, kind: ToolKind, lanes: Lanes) -> str | None:
+    def fault(self, kind: ToolKind, lanes: Lanes) -> FaultType | None:
         """The fault type that a draw gives a tool of this kind, or None."""
         if lanes.fault >= self.fault_below:
             return None
@@ -126,9 +152,9 @@ class CompiledLaw:
         raise ConfigError("a fault was drawn for a tool that no type of the mixture applies to", found=kind)
 
 
-def _cuts(law: NoiseLaw, kind: ToolKind) -> tuple[tuple[int, str], ...]:
+def _cuts(law: NoiseLaw, kind: ToolKind) -> tuple[tuple[int, FaultType], ...]:
     weights = dict(law.weights)
-    applicable = [name for name in FAULT_TYPES if name in APPLICABLE[kind] and weights.get(name, 0) > 0]
+    applicable = [name for name in FAULT_TYPES if kind in KINDS_OF[name] and weights.get(name, 0) > 0]
     total = sum((weights[name] for name in applicable), Fraction(0))
     cuts = []
     reached = Fraction(0)
@@ -146,7 +172,7 @@ def compile_law(law: NoiseLaw) -> CompiledLaw:
         ConfigError: a positive rate although some kind of tool has no applicable type, so that its rate could not be p.
     """
     kinds: tuple[ToolKind, ...] = ("list", "record", "write")
-    cuts: dict[str, tuple[tuple[int, str], ...]] = {kind: _cuts(law, kind) for kind in kinds}
+    cuts: dict[ToolKind, tuple[tuple[int, FaultType], ...]] = {kind: _cuts(law, kind) for kind in kinds}
     bare = [kind for kind, rows in cuts.items() if not rows]
     if law.rate > 0 and bare:
         raise ConfigError(
@@ -155,10 +181,12 @@ def compile_law(law: NoiseLaw) -> CompiledLaw:
     return CompiledLaw(law, int(law.rate * _FULL), cuts, int(law.flip_rate * _FULL))
 
 
-def share(law: NoiseLaw, kind: ToolKind, fault_type: str) -> Fraction:
+def share(law: NoiseLaw, kind: ToolKind, fault_type: FaultType) -> Fraction:
     """Exact probability that an eligible call of a tool of this kind draws this type."""
     weights = dict(law.weights)
-    total = sum((weights.get(name, Fraction(0)) for name in APPLICABLE[kind]), Fraction(0))
-    if fault_type not in APPLICABLE[kind] or total == 0:
+    total = sum(
+        (weights.get(name, Fraction(0)) for name in FAULT_TYPES if kind in KINDS_OF[name]), Fraction(0)
+    )
+    if kind not in KINDS_OF[fault_type] or total == 0:
         return Fraction(0)
     return law.rate * weights.get(fault_type, Fraction(0)) / total

@@ -18,7 +18,6 @@ from study.backoffice.schemas import BadArgument
 from study.backoffice.stream import Stream
 from study.backoffice.tasks import BUDGET_BASE, PlannedCall, SubRequest, Task, budget_for
 from study.backoffice.templates import PLACE, Target, slots, steps
-from study.backoffice.tools import EXECUTE
 from study.backoffice.toolset import Tool, toolset
 from study.backoffice.world import State, World
 from study.errors import SimulatorError
@@ -126,8 +125,9 @@ def end_state(world: World, plan: tuple[PlannedCall, ...], tools: Mapping[str, T
     """
     state = State(world)
     for call in plan:
-        values = tools[call.name].check(dict(call.arguments))
-        result = values if isinstance(values, BadArgument) else EXECUTE[call.name](state, values)
+        tool = tools[call.name]
+        values = tool.check(dict(call.arguments))
+        result = values if isinstance(values, BadArgument) else tool.run(state, values)
         if isinstance(result, (BadArgument, Refusal)):
             raise SimulatorError(
                 "a planned call is refused", expected="a plan that works", found=(call, result)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from study.backoffice.toolset import TOOL_NAMES
+from study.backoffice.tools import TOOL_NAMES
 
 MESSAGES = {
     "temporary_error": "The service failed temporarily.",

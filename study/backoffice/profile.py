@@ -14,6 +14,9 @@ from typing import Literal
 from prereg_kit.foundation.digest import canonical_json, sha256_bytes
 from study.errors import ConfigError
 
+Results = Literal["json", "compact"]
+"""The two forms of results."""
+
 TEMPLATES = (
     "address_change",
     "cancel_pending",
@@ -134,7 +137,7 @@ class Language:
         free_text: whether plans fill in reasons and summaries beyond what an argument needs.
     """
 
-    results: Literal["json", "compact"]
+    results: Results
     requests: tuple[tuple[str, tuple[str, ...]], ...]
     openings: tuple[str, ...]
     joiners: tuple[str, ...]

@@ -15,7 +15,7 @@ from typing import Any
 from study.backoffice.calls import Call
 from study.backoffice.episode import Reply
 from study.backoffice.tasks import PlannedCall, Task
-from study.backoffice.tools import LIST_KEYS
+from study.backoffice.tools import DEFINITIONS
 
 Agent = Generator[Call, Reply, None]
 
@@ -81,14 +81,14 @@ def _next_page(planned: PlannedCall, reply: Reply) -> int | None:
     if not planned.seeks or _seen(planned, reply):
         return None
     payload = reply.payload
-    if LIST_KEYS[planned.name] not in payload:
+    if DEFINITIONS[planned.name].rows not in payload:
         return int(payload["offset"])
     following: int | None = payload["next_offset"]
     return following
 
 
 def _seen(planned: PlannedCall, reply: Reply) -> bool:
-    rows = reply.payload.get(LIST_KEYS[planned.name], ())
+    rows = reply.payload.get(DEFINITIONS[planned.name].rows, ())
     key = "customer_id" if planned.name == "search_customers" else "order_id"
     return any(row[key] == planned.seeks for row in rows)
 

@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, assert_never
+
+from study.backoffice.profile import Results
 
 Payload = Mapping[str, Any]
+Words = Callable[[Payload], list[str]]
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
@@ -45,21 +48,24 @@ def _paging(payload: Payload) -> list[str]:
     return [] if following is None else ["next", str(following)]
 
 
-def _search(payload: Payload) -> list[str]:
+def search_words(payload: Payload) -> list[str]:
+    """Ids of the customers found."""
     rows = payload.get("customers")
     if rows is None:
         return _paging(payload)
     return [row["customer_id"] for row in rows] + _paging(payload) if rows else ["none"]
 
 
-def _customer(payload: Payload) -> list[str]:
+def customer_words(payload: Payload) -> list[str]:
+    """Name, service level, address, and open tickets."""
     words = [payload[key] for key in ("name", "service_level", "address") if key in payload]
     for ticket in payload.get("open_tickets", ()):
         words += ["open", ticket["topic"]]
     return words
 
 
-def _orders(payload: Payload) -> list[str]:
+def orders_words(payload: Payload) -> list[str]:
+    """Ids and statuses; a paid order whose lines are all reserved reads `held`."""
     rows = payload.get("orders")
     if rows is None:
         return _paging(payload)
@@ -69,7 +75,8 @@ def _orders(payload: Payload) -> list[str]:
     return words + _paging(payload) if rows else ["none"]
 
 
-def _order(payload: Payload) -> list[str]:
+def order_words(payload: Payload) -> list[str]:
+    """Customer, status, lines, address, money returned, and open tickets."""
     words = [payload[key] for key in ("customer_id", "status") if key in payload]
     for line in payload.get("items", ()):
         words += [line["product_id"], str(line["amount"]), str(line["quantity"])]
@@ -84,22 +91,12 @@ def _order(payload: Payload) -> list[str]:
     return words
 
 
-def _inventory(payload: Payload) -> list[str]:
+def inventory_words(payload: Payload) -> list[str]:
+    """The product and how many units are available."""
     return [payload["product_id"], *([str(payload["available"])] if "available" in payload else [])]
 
 
-_READS: Mapping[str, Callable[[Payload], list[str]]] = MappingProxyType(
-    {
-        "search_customers": _search,
-        "get_customer": _customer,
-        "list_orders": _orders,
-        "get_order": _order,
-        "check_inventory": _inventory,
-    }
-)
-
-
-def _compact(tool: str, payload: Payload) -> str:
+def _compact(words_of: Words | None, payload: Payload) -> str:
     error = payload.get("error")
     if error is not None:
         words = ["err", COMPACT_ERRORS[error["code"]]]
@@ -108,17 +105,20 @@ def _compact(tool: str, payload: Payload) -> str:
         elif error["code"] == "invalid_arguments" and error["field"].isascii():
             words.append(error["field"])
         return " ".join(words)
-    words_of = _READS.get(tool)
     words = [] if words_of is None else words_of(payload)
     return " ".join(words) or "ok"  # a write, or a list whose rows a fault dropped
 
 
-def render(results: Literal["json", "compact"], tool: str, payload: Payload) -> str:
+def render(results: Results, words_of: Words | None, payload: Payload) -> str:
     """The text of one reply.
 
     Args:
         results: the language's form of results.
-        tool: the tool that was called, "" if the call named none.
+        words_of: the compact wording of the tool that answered, from its definition; None if a success reads "ok".
         payload: the reply's payload.
     """
-    return _encode(payload) if results == "json" else _compact(tool, payload)
+    if results == "json":
+        return _encode(payload)
+    if results == "compact":
+        return _compact(words_of, payload)
+    assert_never(results)

@@ -114,6 +114,17 @@ def luck_seed(task_id: str, index: int) -> str:
     return schedule_seed("luck", task_id, index)
 
 
+class _Codes(dict[str, bytes]):
+    """Encoded tool names, each encoded once; only a known tool ever draws, so there are few."""
+
+    def __missing__(self, tool: str) -> bytes:
+        code = self[tool] = encode_text(tool)
+        return code
+
+
+_TOOL_CODES = _Codes()
+
+
 class Schedule:
     """The exogenous draws of one episode.
 
@@ -140,7 +151,7 @@ class Schedule:
         data = resource.encode() if resource.isascii() else normalize("NFC", resource).encode()
         size = len(data)
         state.update(
-            (_TOOL_CODES.get(tool) or encode_text(tool))
+            _TOOL_CODES[tool]
             + (_LENGTHS[size] if size < len(_LENGTHS) else size.to_bytes(2, "little"))
             + data
             + (_REPEATS[repeat] if repeat < len(_REPEATS) else repeat.to_bytes(4, "little"))
@@ -152,21 +163,3 @@ class Schedule:
         return int.from_bytes(
             blake2b(key=self._key, digest_size=32, person=_GRADE_PERSON).digest()[:8], "little"
         )
-
-
-_TOOL_CODES: dict[str, bytes] = {
-    name: encode_text(name)
-    for name in (
-        "search_customers",
-        "get_customer",
-        "list_orders",
-        "get_order",
-        "check_inventory",
-        "update_shipping_address",
-        "cancel_order",
-        "issue_refund",
-        "reserve_stock",
-        "schedule_shipment",
-        "create_ticket",
-    )
-}

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import click
 
-CONDITIONS = ("C0", "C1", "C2", "C2r", "C3", "C4")
-ARMS = ("paired", "independent", "clean", "blocking", "blocking_paired", "blocks")
+from study.config.names import ARMS, CONDITION_NAMES
+
 FORMAT = "study.train/1"
 
 
 @click.command(name="train")
 @click.option("--tier", required=True, help="smoke, cpu, full, or a tier file (.toml).")
-@click.option("--condition", required=True, type=click.Choice(CONDITIONS), help="The noise of training.")
+@click.option("--condition", required=True, type=click.Choice(CONDITION_NAMES), help="The noise of training.")
 @click.option("--arm", required=True, type=click.Choice(ARMS), help="Which rollouts share a schedule.")
 @click.option("--block-size", type=click.IntRange(1), help="C of the arm blocks: rollouts that share one.")
 @click.option("--scale-rewards", type=click.Choice(("group", "none")), default="group", show_default=True)

@@ -8,21 +8,21 @@ by listing that file among its materials. Where to stop (`--steps`) is not part 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from prereg_kit.foundation.digest import canonical_json, sha256_bytes
+from study.closed_sets import complete
+from study.config.names import CONDITION_NAMES, Arm, ConditionName
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
 Choice = Literal["paper", "clean"]
-Arm = Literal["paired", "independent", "clean", "blocking", "blocking_paired", "blocks"]
 Scaling = Literal["group", "none"]
-
-ARMS: tuple[Arm, ...] = ("paired", "independent", "clean", "blocking", "blocking_paired", "blocks")
 
 
 class _Strict(BaseModel):
@@ -30,21 +30,29 @@ class _Strict(BaseModel):
 
 
 class Condition(_Strict):
-    """Which noise a run trains under (paper, section 5.3): p per eligible call, or q per correct end state."""
+    """Which noise a run trains under (paper, section 5.3): p per eligible call, or q per correct end state.
 
+    `regime` names the regime of the simulator whose law the noisy episodes follow; training holds it to p and q.
+    """
+
+    regime: str
     fault_rate: Share = 0.0
     mixture: Literal["default", "no_outage"] = "default"
     flip_rate: Share = 0.0
 
 
-CONDITIONS: dict[str, Condition] = {
-    "C0": Condition(),
-    "C1": Condition(fault_rate=0.10),
-    "C2": Condition(fault_rate=0.25),
-    "C2r": Condition(fault_rate=0.25, mixture="no_outage"),
-    "C3": Condition(flip_rate=0.05),
-    "C4": Condition(flip_rate=0.10),
-}
+CONDITIONS: Mapping[ConditionName, Condition] = complete(
+    "the table of conditions",
+    CONDITION_NAMES,
+    {
+        "C0": Condition(regime="clean"),
+        "C1": Condition(regime="faults_p10", fault_rate=0.10),
+        "C2": Condition(regime="faults_p25", fault_rate=0.25),
+        "C2r": Condition(regime="no_outage_p25", fault_rate=0.25, mixture="no_outage"),
+        "C3": Condition(regime="grader_flips_q05", flip_rate=0.05),
+        "C4": Condition(regime="grader_flips", flip_rate=0.10),
+    },
+)
 
 
 class World(_Strict):
@@ -216,7 +224,7 @@ class RunConfig(_Strict):
 
     format: Literal["study.run/1"] = "study.run/1"
     tier: Tier
-    condition: Literal["C0", "C1", "C2", "C2r", "C3", "C4"]
+    condition: ConditionName
     arm: Arm
     block_size: Annotated[int, Field(ge=1)] | None = None
     scale_rewards: Scaling = "group"

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from study.backoffice.schedule import schedule_seed, slot_seed, train_seed
-from study.config.run_config import Arm, RunConfig
+from study.config.names import Arm
+from study.config.run_config import RunConfig
 from study.errors import StudyError
 from study.training import seeds
 

@@ -20,14 +20,7 @@ from study.backoffice.toolset import Tool, toolset
 from study.config.run_config import CONDITIONS
 from study.errors import ConfigError, StudyError
 
-REGIME_OF = {
-    "C0": "clean",
-    "C1": "faults_p10",
-    "C2": "faults_p25",
-    "C2r": "no_outage_p25",
-    "C3": "grader_flips_q05",
-    "C4": "grader_flips",
-}
+REGIME_OF: dict[str, str] = {name: one.regime for name, one in CONDITIONS.items()}
 """Condition -> the regime whose law its noisy episodes follow."""
 
 
@@ -37,10 +30,10 @@ def law_of(condition: str, *, noisy: bool = True) -> CompiledLaw:
     Raises:
         ConfigError: no such condition, or a regime that does not say what the condition says.
     """
-    if condition not in REGIME_OF:
-        raise ConfigError("no such condition", expected=", ".join(REGIME_OF), found=condition)
-    law = regime_named(REGIME_OF[condition])
-    said = CONDITIONS[condition]
+    said = next((one for name, one in CONDITIONS.items() if name == condition), None)
+    if said is None:
+        raise ConfigError("no such condition", expected=", ".join(CONDITIONS), found=condition)
+    law = regime_named(said.regime)
     if (float(law.rate), float(law.flip_rate)) != (said.fault_rate, said.flip_rate):
         raise ConfigError(
             f"regime {law.name} is not condition {condition}", expected=repr(said), found=repr(law)

@@ -16,8 +16,8 @@ from study.backoffice.profiles import NATURAL
 from study.backoffice.reads import cut_page
 from study.backoffice.regimes import REGIMES
 from study.backoffice.tasks import Task, budget_for
-from study.backoffice.tools import EXECUTE
-from study.backoffice.toolset import TOOL_NAMES, toolset
+from study.backoffice.tools import DEFINITIONS, TOOL_NAMES
+from study.backoffice.toolset import toolset
 from study.backoffice.world import Customer, Line, Order, Product, State, World
 
 SHARED = Path(os.environ.get("PREREG_SHARED", Path(__file__).resolve().parents[2].parent / "shared"))
@@ -96,7 +96,7 @@ def test_c42_paging(cut):
     check = toolset(NATURAL)["list_orders"].check
 
     def page(customer: str, offset: object) -> dict:
-        result = EXECUTE["list_orders"](state, check({"customer_id": customer, "offset": offset}))
+        result = DEFINITIONS["list_orders"].execute(state, check({"customer_id": customer, "offset": offset}))
         return result if cut is None else cut_page("orders", result, cut)
 
     for customer, keys in case["customers"].items():

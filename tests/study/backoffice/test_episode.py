@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -11,7 +12,7 @@ from study.backoffice import episode as episode_module
 from study.backoffice.faults import OUTAGE, RATE_LIMIT, TRANSIENT, NoiseLaw, compile_law
 from study.backoffice.grader import canonical
 from study.backoffice.regimes import REGIMES
-from study.backoffice.toolset import TOOL_NAMES
+from study.backoffice.tools import TOOL_NAMES
 from study.errors import SimulatorError
 
 GET = ("get_order", {"order_id": "O-2"})
@@ -355,7 +356,9 @@ def test_an_internal_exception_is_raised_and_leaves_no_grade(small, monkeypatch)
         raise KeyError("inside")
 
     episode = small()
-    monkeypatch.setattr(episode_module, "EXECUTE", {"get_order": broken})
+    tools = dict(episode.task.tools)
+    tools["get_order"] = replace(tools["get_order"], run=broken)
+    monkeypatch.setattr(episode, "_tools", tools)
     with pytest.raises(SimulatorError):
         episode.step(*GET)
     with pytest.raises(SimulatorError):

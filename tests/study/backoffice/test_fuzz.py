@@ -9,7 +9,7 @@ import random
 from study.backoffice.calls import parse_call
 from study.backoffice.episode import Episode
 from study.backoffice.grader import canonical
-from study.backoffice.toolset import TOOL_NAMES
+from study.backoffice.tools import TOOL_NAMES
 
 CALLS = 100_000
 CODES = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from study.backoffice.grader import canonical, grade
 from study.backoffice.profiles import NATURAL
-from study.backoffice.tools import EXECUTE
+from study.backoffice.tools import DEFINITIONS
 from study.backoffice.toolset import toolset
 from study.backoffice.world import State
 
@@ -12,7 +12,7 @@ from study.backoffice.world import State
 def after(world, *calls):
     state = State(world)
     for name, arguments in calls:
-        EXECUTE[name](state, toolset(NATURAL)[name].check(arguments))
+        DEFINITIONS[name].execute(state, toolset(NATURAL)[name].check(arguments))
     return state
 
 

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from study.backoffice.episode import Episode
-from study.backoffice.faults import APPLICABLE, FAULT_TYPES, compile_law, share
+from study.backoffice.faults import FAULT_TYPES, KINDS_OF, compile_law, share
 from study.backoffice.regimes import REGIMES
 from study.backoffice.schedule import evaluation_seed, luck_seed, slot_seed, train_seed
 from study.evaluation.rollout import play
@@ -83,7 +83,7 @@ def test_marginal_law_through_the_simulator_with_an_adaptive_policy(tasks):
                 counts[task.tools[tool].kind][fault] += 1
     law = REGIMES["faults_p25"]
     for kind, seen in counts.items():
-        types = [fault for fault in FAULT_TYPES if fault in APPLICABLE[kind] and share(law, kind, fault)]
+        types = [fault for fault in FAULT_TYPES if kind in KINDS_OF[fault] and share(law, kind, fault)]
         total = sum(seen.values())
         expected = [total * float(share(law, kind, fault)) for fault in types] + [total * 0.75]
         observed = [seen[fault] for fault in types] + [seen[None]]

@@ -13,7 +13,7 @@ from study.backoffice.profiles import COMPACT
 from study.backoffice.regimes import REGIMES
 from study.backoffice.render import COMPACT_ERRORS, render
 from study.backoffice.schedule import luck_seed
-from study.backoffice.tools import DROPPABLE
+from study.backoffice.tools import DEFINITIONS
 from study.backoffice.world import STATUSES
 from study.evaluation.rollout import play
 from study.policies.scripted import SCRIPTED
@@ -95,8 +95,8 @@ def test_compact_text_stays_in_its_vocabulary(compact_tasks, regime):
 def test_every_error_has_a_compact_word(small):
     for code, word in COMPACT_ERRORS.items():
         error = {"error": {"code": code, "field": "x", "retry_after": 5}}
-        assert render("compact", "get_order", error).startswith(f"err {word}")
-        assert json.loads(render("json", "get_order", error)) == error
+        assert render("compact", DEFINITIONS["get_order"].words, error).startswith(f"err {word}")
+        assert json.loads(render("json", DEFINITIONS["get_order"].words, error)) == error
 
 
 def test_a_dropped_field_shows_in_either_language(compact_tasks, laws):
@@ -110,16 +110,19 @@ def test_a_dropped_field_shows_in_either_language(compact_tasks, laws):
         "get_order": {"order_id": order.order_id},
         "check_inventory": {"product_id": order.lines[0].product_id},
     }
-    for name, fields in DROPPABLE.items():
+    droppable = {name: one.droppable for name, one in DEFINITIONS.items() if one.droppable}
+    assert set(droppable) == set(calls)
+    for name, fields in droppable.items():
         payload = Episode(task, laws["clean"], "0").step(name, calls[name]).payload
         for field in fields:
             lacking = {key: value for key, value in payload.items() if key != field}
             for results in ("json", "compact"):
-                assert render(results, name, lacking) != render(results, name, payload)
+                words = DEFINITIONS[name].words
+                assert render(results, words, lacking) != render(results, words, payload)
 
 
 def test_json_keeps_unicode_and_adds_no_spaces():
-    assert render("json", "get_order", {"name": "Zoë", "n": 1}) == '{"name":"Zoë","n":1}'
+    assert render("json", None, {"name": "Zoë", "n": 1}) == '{"name":"Zoë","n":1}'
 
 
 def test_compact_prompts_are_short(compact_tasks):

@@ -9,7 +9,8 @@ import pytest
 
 from study.backoffice.profiles import COMPACT, NATURAL
 from study.backoffice.schemas import BadArgument, Unfit, check_money
-from study.backoffice.toolset import TOOL_NAMES, schemas, toolset
+from study.backoffice.tools import TOOL_NAMES
+from study.backoffice.toolset import schemas, toolset
 
 TOOLS = toolset(NATURAL)
 

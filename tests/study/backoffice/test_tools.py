@@ -7,7 +7,7 @@ import pytest
 from study.backoffice.grader import canonical
 from study.backoffice.profiles import NATURAL
 from study.backoffice.reads import Refusal, cut_page, money
-from study.backoffice.tools import DROPPABLE, EXECUTE, LIST_KEYS
+from study.backoffice.tools import DEFINITIONS
 from study.backoffice.toolset import toolset
 from study.backoffice.world import State
 
@@ -18,7 +18,7 @@ def state(make_world):
 
 
 def call(state, name, **arguments):
-    return EXECUTE[name](state, toolset(NATURAL)[name].check(arguments))
+    return DEFINITIONS[name].execute(state, toolset(NATURAL)[name].check(arguments))
 
 
 def address(order_id, **more):
@@ -214,12 +214,24 @@ def test_dropped_fields_are_never_the_id_asked_for(state):
         "check_inventory": ("product_id", "P-1"),
         "list_orders": ("customer_id", "C-1"),
     }
-    for name, fields in DROPPABLE.items():
+    for name, definition in DEFINITIONS.items():
+        if not definition.droppable:
+            assert name not in asked and name != "search_customers"
+            continue
+        fields = definition.droppable
         arguments = {"query": "ada"} if name == "search_customers" else dict([asked[name]])
         payload = call(state, name, **arguments)
         assert set(fields) < set(payload)
         assert name == "search_customers" or asked[name][0] not in fields
-    assert set(LIST_KEYS) < set(DROPPABLE)
+        assert definition.rows in fields or not definition.rows
+
+
+def test_the_kind_of_a_tool_says_which_parts_of_its_definition_are_there():
+    for definition in DEFINITIONS.values():
+        assert (definition.execute is None) == (definition.kind == "control")
+        assert bool(definition.rows) == (definition.kind == "list")
+        assert bool(definition.droppable) == (definition.kind in ("list", "record"))
+        assert (definition.words is None) == (definition.kind in ("write", "control"))
 
 
 def test_money_is_shown_without_loss():

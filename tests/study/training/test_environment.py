@@ -4,7 +4,8 @@ import pytest
 
 from study.backoffice.generate import generate
 from study.backoffice.profiles import COMPACT, NATURAL
-from study.backoffice.toolset import TOOL_NAMES, toolset
+from study.backoffice.tools import TOOL_NAMES
+from study.backoffice.toolset import toolset
 from study.config.run_config import CONDITIONS
 from study.errors import ConfigError, StudyError
 from study.training.environment import REGIME_OF, environment_class, law_of, live_episode, observed_rewards

@@ -247,7 +247,7 @@ def test_rows_out_of_place_are_refused(small_run, start, tmp_path):
 
 def test_trls_own_loop_plays_the_same_environment(small_run, start, tmp_path):
     """Upstream's tool loop on our environment and template: the tools that TRL finds are the thirteen."""
-    from study.backoffice.toolset import TOOL_NAMES
+    from study.backoffice.tools import TOOL_NAMES
 
     assembly, _ = assembled(small_run("C0", "clean"), start, tmp_path)
     trainer = assembly.trainer
