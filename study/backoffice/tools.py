@@ -65,9 +65,14 @@ def _constant(values: Values) -> str:
     return ""
 
 
+def _segment(key: str) -> str:
+    """An id as one segment of a resource: a slash inside it must not read as the separator."""
+    return key.replace("%", "%25").replace("/", "%2F") if "/" in key or "%" in key else key
+
+
 def _reservation(values: Values) -> str:
-    order_id, product_id = values[0], values[1]
-    return f"{order_id}/{product_id}" if order_id else product_id
+    order_id, product_id = values[0], _segment(values[1])
+    return f"{_segment(order_id)}/{product_id}" if order_id else product_id
 
 
 def _ticket(values: Values) -> str:

@@ -263,3 +263,16 @@ def shown(task, record):
     return [
         value / 100 if kind == "money" else value for kind, value in zip(kinds, record.values, strict=True)
     ]
+
+
+def test_ids_with_slashes_keep_resources_apart(make_task, make_world):
+    """Order A with product B/C, order A/B with product C and a product A/B/C alone are three resources."""
+    tool = make_task(make_world()).tools["reserve_stock"]
+    ids = ("A", "B", "C", "A/B", "B/C", "A/B/C", "A%2FB", "A%", "%2F", "2F")
+    seen = {}
+    for order_id in (None, *ids):
+        for product_id in ids:
+            values = tool.check({"order_id": order_id, "product_id": product_id, "quantity": 1})
+            resource = tool.resource(values)
+            assert seen.setdefault(resource, (order_id, product_id)) == (order_id, product_id)
+    assert tool.resource(("O-1", "P-2", 1)) == "O-1/P-2" and tool.resource((None, "P-2", 1)) == "P-2"
