@@ -1,5 +1,5 @@
 """`python -m study`."""
 
-from study.cli.main import main
+from prereg_kit.cli.study_command import main
 
 main()

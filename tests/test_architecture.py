@@ -105,6 +105,18 @@ def test_every_module_stands_on_a_floor() -> None:
                 assert parts[depth] in floors, f"{path} stands on no floor: add {parts[depth]} to {house}"
 
 
+def test_study_lists_what_lies_in_it() -> None:
+    """The launcher refuses a folder with other contents, so a new room has to be listed in study/__init__.py."""
+    import study
+
+    here = {
+        path.name
+        for path in (ROOT / "study").iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert set(study.CONTENTS) == here | {"py.typed"}
+
+
 @pytest.mark.parametrize(
     "path", [p for p in MODULES if p.stem != "__init__" or len(p.relative_to(ROOT).parts) > 2], ids=name_of
 )

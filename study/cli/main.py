@@ -1,10 +1,17 @@
-"""The command `study`: one file per verb, each imported when it is called."""
+"""The command `study`: one file per verb, each imported when it is called.
+
+`prereg_kit.cli.study_command` starts it, after it made sure that this package is the one that runs.
+"""
 
 from __future__ import annotations
 
 import click
 
-from prereg_kit.cli.lazy import LazyGroup, run
+from prereg_kit import __version__
+from prereg_kit.cli.lazy import LazyGroup
+from prereg_kit.cli.study_command import main
+
+__all__ = ["VERBS", "cli", "main"]
 
 VERBS = {
     "play": ("study.cli.play", "Show one episode so that a person can follow it."),
@@ -21,10 +28,6 @@ VERBS = {
     verbs=VERBS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+@click.version_option(__version__, prog_name="study")
 def cli() -> None:
     """When do paired rollouts help group-relative RL of LLM agents?"""
-
-
-def main() -> None:
-    """Entry point of the console script and of `python -m study`."""
-    run(cli, "study")
