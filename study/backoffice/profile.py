@@ -1,8 +1,8 @@
 """The knobs of the generator and the renderer as data: the world's size and vocabulary, and its language.
 
-Two profiles are built in (`profiles`): `natural`, the paper's setting, and `compact`, short word-level text over
-closed pools for a policy of under a million parameters. A profile's digest stands in every episode row, so two
-registers made with different knobs can never be mistaken for each other.
+Three profiles are built in (`profiles`): `natural`, the paper's setting; `compact`, short word-level text over
+closed pools for a policy of under a million parameters; and `drill`, the smallest, for tests. A profile's
+digest stands in every episode row, so two registers made with different knobs can never be mistaken for each other.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ POLICY = "naive, recovering, grounded, finish, or DIR@STEP[,STEP...] of a traine
 )
 @click.option("--arm", help="Register value; default: the policy. With groups: paired or independent.")
 @click.option("--condition", help="Register value; default: scripted.")
-@click.option("--profile", help="World and language: natural (default) or compact.")
+@click.option("--profile", help="World and language: natural (default), compact or drill.")
 @click.option(
     "--step-zero", type=click.Path(path_type=Path), help="Of DIR@STEP: its step-0 store; DIR/../step0."
 )

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option(
     "--schedule", default=0, show_default=True, type=click.IntRange(0, 2**31 - 1), help="Schedule index."
 )
-@click.option("--profile", help="World and language: natural (default) or compact. Not with DIR@STEP.")
+@click.option("--profile", help="World and language: natural (default), compact or drill. Not with DIR@STEP.")
 @click.option("--json", "as_json", is_flag=True, help="Print study.play/1.")
 def command(
     *,

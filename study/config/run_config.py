@@ -56,9 +56,9 @@ CONDITIONS: Mapping[ConditionName, Condition] = complete(
 
 
 class World(_Strict):
-    """Which tasks and which wording: `compact` is the small tier's, `natural` the paper's."""
+    """Which tasks and which wording: `compact` is the small tier's, `natural` the paper's, `drill` the tests'."""
 
-    profile: Literal["compact", "natural"]
+    profile: Literal["compact", "natural", "drill"]
     train_tasks: Count
     validation_tasks: Count
     test_tasks: Count

@@ -70,13 +70,15 @@ def small_wire(run: RunConfig) -> CompactWire:
     Raises:
         ConfigError: a profile without a closed vocabulary.
     """
-    if run.tier.world.profile != "compact":
+    profile = profile_named(run.tier.world.profile)
+    if profile.language.results != "compact":
         raise ConfigError(
-            "a small policy needs the compact profile",
+            "a small policy needs a profile with a closed vocabulary",
             where=Where(field="world.profile"),
-            found=run.tier.world.profile,
+            expected="compact or drill",
+            found=profile.name,
         )
-    return CompactWire(profile_named("compact"), run.tier.traps.argument_coercion)
+    return CompactWire(profile, run.tier.traps.argument_coercion)
 
 
 def _fresh(run: RunConfig, wire: CompactWire) -> Any:

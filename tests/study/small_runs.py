@@ -21,13 +21,14 @@ def _one_thread() -> None:
 
 @pytest.fixture(scope="session")
 def small_run():
-    """Make a run of the smoke tier, with parts replaced: section__field=value."""
+    """Make a run like those of the smoke tier, on the compact world: section__field=value replaces a part."""
     from study.config.file import read_tier, resolve
     from study.config.run_config import Tier
 
     def make(condition="C2", arm="paired", seed=0, block_size=None, scale_rewards="group", **changes):
         table = read_tier("smoke").model_dump()
         for name, value in {
+            "world__profile": "compact",
             "warm_start__steps": 4,
             "warm_start__refund_steps": 1,
             "warm_start__short_steps": 1,

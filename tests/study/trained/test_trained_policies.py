@@ -38,6 +38,7 @@ ROOT = Path("x")
 
 def tier():
     table = read_tier("smoke").model_dump()
+    table["world"]["profile"] = "compact"
     table["warm_start"] |= {"steps": 4, "refund_steps": 1, "short_steps": 1}
     table["optimisation"]["steps"] = 2
     table["checkpoint_every"] = 1
