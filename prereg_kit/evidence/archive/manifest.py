@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from prereg_kit.errors import ArchiveError, Where
-from prereg_kit.evidence.archive.load import strict_json
 from prereg_kit.evidence.archive.paths import locate, read_inside
 from prereg_kit.evidence.archive.sniff import EMPTY_SHA256, difference, lfs_pointer
 from prereg_kit.foundation.digest import sha256_bytes
+from prereg_kit.foundation.strict_json import read_json
+from prereg_kit.foundation.text_bytes import read_text
 
 Status = Literal["match", "differs", "refused", "absent"]
-_HEX = re.compile(r"[0-9a-f]{64}")
+_HEX = re.compile(r"[0-9a-fA-F]{64}")
 _LINE = re.compile(r"([0-9a-fA-F]{64}) [ *](.+)")
 
 
@@ -65,27 +66,30 @@ def check_manifest(manifest: Mapping[str, str], root: Path | str) -> ManifestRep
     """Check files under `root` against a manifest.
 
     Args:
-        manifest: relative path with `/` -> SHA-256 in lower-case hex. Nothing else is opened.
+        manifest: relative path with `/` -> SHA-256 in hex of either case. Nothing else is opened.
         root: the folder that bounds the entries; links that lead out of it are refused unread.
 
     Raises:
-        ArchiveError: a digest that is not 64 lower-case hex digits.
+        ArchiveError: a digest that is not 64 hex digits.
     """
     for name, expected in manifest.items():
         if not isinstance(expected, str) or not _HEX.fullmatch(expected):
             raise ArchiveError(
                 "not a SHA-256 digest",
                 where=Where(key=name, field="sha256"),
-                expected="64 lower-case hex digits",
+                expected="64 hex digits",
                 found=expected,
                 code="manifest",
             )
-    return ManifestReport(tuple(_check(name, expected, Path(root)) for name, expected in manifest.items()))
+    return ManifestReport(
+        tuple(_check(name, expected.lower(), Path(root)) for name, expected in manifest.items())
+    )
 
 
 def _check(name: str, expected: str, root: Path) -> Entry:
     try:
-        located = locate(root, name)
+        # Windows programs write backslashes; no name under a root may hold one (`locate`), so nothing is ambiguous
+        located = locate(root, name.replace("\\", "/"))
         data = read_inside(located)
     except ArchiveError as error:
         status: Status = "absent" if error.code == "absent" else "refused"
@@ -127,7 +131,8 @@ def read_manifest(path: Path | str) -> dict[str, str]:
     """A manifest file: `sha256sum` lines, or JSON, {"files": [{"path", "sha256"}]} or {path: sha256}.
 
     Raises:
-        ArchiveError: unreadable, another shape, an entry that stands twice, or no entry at all.
+        ArchiveError: absent, another shape, an entry that stands twice, or no entry at all.
+        DocumentError: not UTF-8 (UTF-16 is named), two byte-order marks, or JSON that is not strict.
     """
     source = str(path)
     try:
@@ -137,8 +142,8 @@ def read_manifest(path: Path | str) -> dict[str, str]:
             "the manifest cannot be read", where=Where(file=source), found=error.strerror, code="absent"
         ) from error
     found: dict[str, str] = {}
-    if data.lstrip()[:1] in (b"{", b"["):
-        value = strict_json(data, source)
+    if read_text(data, source).lstrip()[:1] in ("{", "["):
+        value = read_json(data, source)
         rows = value.get("files") if isinstance(value, dict) and "files" in value else value
         if isinstance(rows, dict):
             for name, digest in rows.items():
@@ -155,17 +160,17 @@ def read_manifest(path: Path | str) -> dict[str, str]:
 
 
 def read_lines(data: bytes, source: str) -> dict[str, str]:
-    """A manifest's bytes as `sha256sum` writes them: path -> digest, in order.
+    """A manifest's bytes as `sha256sum` writes them: path as written -> digest in lower-case hex, in order.
+
+    A byte-order mark, CRLF and upper-case hex are what Windows programs write, and are read; so are backslashes as
+    separators, which `check_manifest` takes for `/`.
 
     Raises:
-        ArchiveError: not UTF-8, another line, an entry that stands twice, or no entry at all.
+        DocumentError: not UTF-8, UTF-16, two byte-order marks.
+        ArchiveError: another line, an entry that stands twice, or no entry at all.
     """
     found: dict[str, str] = {}
-    try:
-        lines = data.decode().splitlines()
-    except UnicodeDecodeError as error:
-        raise ArchiveError("the manifest is not UTF-8", where=Where(file=source), code="manifest") from error
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_text(data, source).splitlines(), 1):
         match = _LINE.fullmatch(line)
         if match:
             _add(found, match[2], match[1], source)
