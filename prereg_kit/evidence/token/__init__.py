@@ -12,7 +12,15 @@ from __future__ import annotations
 from prereg_kit.evidence.token.container import MAX_BYTES, certificates_in, crls_in
 from prereg_kit.evidence.token.demo import DEMO_POLICY_OID, DEMO_SUBJECT
 from prereg_kit.evidence.token.description import Unverified, describe, embedded_certificates
-from prereg_kit.evidence.token.proof import ASSUMED_ACCURACY, Anchors, Evidence, Proof, TsaIdentity, utc
+from prereg_kit.evidence.token.proof import (
+    ACCURACY_LIMIT,
+    ASSUMED_ACCURACY,
+    Anchors,
+    Evidence,
+    Proof,
+    TsaIdentity,
+    utc,
+)
 from prereg_kit.evidence.token.query import Query, read_query
 from prereg_kit.evidence.token.quorum import SKEW_LIMIT, QuorumError, QuorumProof, quorum
 from prereg_kit.evidence.token.reason import REASONS, Finding, Reason, TokenRejected, TokenUnsupported
@@ -20,6 +28,7 @@ from prereg_kit.evidence.token.renewal import RenewalChain, RenewalLink, renewal
 from prereg_kit.evidence.token.verification import FUTURE_TOLERANCE, verify
 
 __all__ = [
+    "ACCURACY_LIMIT",
     "ASSUMED_ACCURACY",
     "DEMO_POLICY_OID",
     "DEMO_SUBJECT",

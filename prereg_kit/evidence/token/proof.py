@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 from prereg_kit.evidence.token.container import Container, Form, certificates_in
 from prereg_kit.evidence.token.reason import Finding
+
+#: The widest stated accuracy that counts as a time, unless a plan or a trust entry says otherwise. RFC 3161 has no
+#: limit; public authorities state 30 seconds or less, and ETSI EN 319 421 asks for one second.
+ACCURACY_LIMIT = timedelta(minutes=5)
 
 #: What a token without an accuracy is taken to be good for (RFC 3161 leaves it open; printed as assumed).
 ASSUMED_ACCURACY = timedelta(seconds=60)
@@ -95,6 +98,8 @@ class Proof:
         protected_until, protected_by: the earliest end of a certificate or of an algorithm, and which.
         revocation: "good" if stored data covers every certificate below the anchor, else "not_checked".
         demo: made by the demonstration authority; no evidence, only ever seen with `allow_demo`.
+        wide: the stated accuracy is over the limit; only ever seen with `allow_wide`. `latest` still bounds the time
+            from above; the token never counts as a time or for a quorum.
         container, form: how the token came.
         token_sha256: of the bare token's DER: equal for a response and for the token taken out of it.
     """
@@ -116,6 +121,7 @@ class Proof:
     protected_by: str
     revocation: Literal["good", "not_checked"]
     demo: bool
+    wide: bool
     container: Container
     form: Form
     token_sha256: str
@@ -144,6 +150,7 @@ class Proof:
             "protected_until": utc(self.protected_until),
             "protected_by": self.protected_by,
             "revocation": self.revocation,
+            "wide": self.wide,
             "container": self.container,
             "form": self.form,
             "token_sha256": self.token_sha256,
@@ -162,8 +169,3 @@ def _shift(moment: datetime, by: timedelta) -> datetime:
 def utc(moment: datetime) -> str:
     """RFC 3339 in UTC with Z; fractions only where there are any."""
     return moment.isoformat().replace("+00:00", "Z")
-
-
-def warnings_of(proofs: Iterable[Proof]) -> tuple[Finding, ...]:
-    """The warnings of several proofs, each once, in order."""
-    return tuple(dict.fromkeys(finding for proof in proofs for finding in proof.warnings))

@@ -2,7 +2,8 @@
 
 An operator is who stands behind an anchor. Two units under one root, a token given twice and two tokens of one
 key are one operator and count once, with the earliest token. Tokens that fail are reported and are no veto:
-anyone can add a bad file to a folder. A demonstration token never counts.
+anyone can add a bad file to a folder. A demonstration token never counts, nor
+one whose accuracy is wider than the limit.
 """
 
 from __future__ import annotations
@@ -101,6 +102,13 @@ def quorum(
             findings.append(Finding("not_counted", f"{name}: {result.problem}"))
         elif result.demo:
             findings.append(Finding("demo_not_counted", f"{name}: a demonstration token never counts"))
+        elif result.wide:
+            findings.append(
+                Finding(
+                    "wide_not_counted",
+                    f"{name}: its accuracy of {result.accuracy} is too wide to count as a time",
+                )
+            )
         elif imprints.setdefault(result.imprint_algorithm, result.imprint_hex) != result.imprint_hex:
             raise UsageError("the tokens stamp different documents", found=name)
         else:

@@ -62,6 +62,7 @@ Reason = Literal[
     "revoked_reason_absent",
     "revoked",
     "future",
+    "accuracy_wide",  # the stated accuracy is wider than the limit: a bound, and no time
     "demo",
 ]
 REASONS: tuple[str, ...] = get_args(Reason)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -24,7 +24,7 @@ from prereg_kit.evidence.token.expiry import protected_until
 from prereg_kit.evidence.token.names import name_text, name_values
 from prereg_kit.evidence.token.path import build_path
 from prereg_kit.evidence.token.profile import check_profile, check_tsa_name, names_of_tests
-from prereg_kit.evidence.token.proof import Anchors, Evidence, Proof, TsaIdentity, utc
+from prereg_kit.evidence.token.proof import ACCURACY_LIMIT, Anchors, Evidence, Proof, TsaIdentity, utc
 from prereg_kit.evidence.token.query import check_answer, check_nonce, check_policy, read_query
 from prereg_kit.evidence.token.reason import Finding, TokenRejected, TokenUnsupported
 from prereg_kit.evidence.token.revocation import check_revocation
@@ -64,6 +64,8 @@ def verify(
     policies: Collection[str] | None = None,
     now: datetime | None,
     allow_demo: bool = False,
+    accuracy_limit: timedelta | None = ACCURACY_LIMIT,
+    allow_wide: bool = False,
 ) -> Proof:
     """Verify one token against the document it should stamp.
 
@@ -80,6 +82,8 @@ def verify(
         policies: policy OIDs that are accepted, or None for any.
         now: the present, aware; None leaves the check for the future out, and says so.
         allow_demo: give a proof with `demo` set for a demonstration token instead of refusing it.
+        accuracy_limit: the widest accuracy that a token may state; None for any.
+        allow_wide: give a proof with `wide` set for a token over that limit instead of refusing it.
 
     Returns:
         What is proven. There is no other success.
@@ -105,7 +109,8 @@ def verify(
             assert data is not None
             digests = {opened.info.imprint.algorithm: digest_hex(opened.info.imprint.algorithm, data)}
         _check_statement(opened, digests, query, nonce, policies)
-        return _check_signer(opened, anchors, untrusted, evidence, now, allow_demo=allow_demo)
+        proof = _check_signer(opened, anchors, untrusted, evidence, now, allow_demo=allow_demo)
+        return _check_accuracy(proof, accuracy_limit, allow_wide=allow_wide)
     except der.DerError as error:
         raise reasoned(error) from error
 
@@ -199,6 +204,31 @@ def _check_signer(
     return _proof(opened, path, findings, revocation, demo=demo)
 
 
+def _check_accuracy(proof: Proof, limit: timedelta | None, *, allow_wide: bool) -> Proof:
+    """The stated accuracy is no wider than the limit. A token that states none is taken as good for 60 seconds.
+
+    This comes last: whatever fails here has passed everything else, so its upper bound can be trusted.
+    """
+    if limit is None or proof.accuracy is None or proof.accuracy <= limit:
+        return proof
+    problem = (
+        f"the token's stated accuracy of {proof.accuracy} is wider than {limit}, so that it names no time"
+    )
+    if not allow_wide:
+        raise TokenRejected(
+            "accuracy_wide",
+            problem,
+            expected=f"at most {limit}",
+            found=str(proof.accuracy),
+            next_step="It shows only that the document existed by "
+            f"{utc(proof.latest)}; a plan or the operator's trust entry may set another limit.",
+        )
+    finding = Finding(
+        "accuracy_wide", f"{problem}; it shows only that the document existed by {utc(proof.latest)}"
+    )
+    return replace(proof, wide=True, warnings=(*proof.warnings, finding))
+
+
 def _path(
     certificate: Certificate, found: Candidates, roots: tuple[Certificate, ...], moment: datetime
 ) -> tuple[Certificate, ...]:
@@ -243,8 +273,6 @@ def _read_anchors(anchors: Anchors) -> tuple[tuple[Certificate, ...], list[Findi
 def _notes(info: TstInfo, path: tuple[Certificate, ...], now: datetime | None) -> Iterable[Finding]:
     if info.accuracy is None:
         yield Finding("accuracy_assumed", "the token states no accuracy; 60 seconds are assumed")
-    elif info.accuracy > timedelta(hours=1):
-        yield Finding("accuracy_wide", f"the token's accuracy is {info.accuracy}")
     if now is None:
         yield Finding("future_not_checked", "whether genTime lies in the future was not checked")
     yield from names_of_tests(path)
@@ -289,6 +317,7 @@ def _proof(
         protected_by=by,
         revocation=revocation,
         demo=demo,
+        wide=False,
         container=contained.container,
         form=contained.form,
         token_sha256=hashlib.sha256(contained.content_info.raw).hexdigest(),

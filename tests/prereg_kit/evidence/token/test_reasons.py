@@ -22,7 +22,7 @@ def test_each_reason_is_raised_and_explained(reason):
 def test_every_finding_is_explained():
     codes = {code for text in SOURCES.values() for code in re.findall(r'Finding\(\s*"(\w+)"', text)}
     documented = {code for code in codes if f"`{code}`" in PAGE}
-    assert codes - documented == {"same_operator", "not_counted", "demo_not_counted"}
+    assert codes - documented == {"same_operator", "not_counted", "demo_not_counted", "wide_not_counted"}
 
 
 def test_errors_carry_their_verdict_and_exit_code():

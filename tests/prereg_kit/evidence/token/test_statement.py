@@ -5,6 +5,8 @@ from datetime import timedelta
 
 import pytest
 
+from prereg_kit.evidence.token import QuorumError, quorum
+
 
 @pytest.mark.parametrize(
     ("when", "reason"),
@@ -71,8 +73,41 @@ def test_a_missing_accuracy_is_a_minute_and_said(mint, pki):
     assert proof.accuracy is None
     assert proof.latest - proof.gen_time == timedelta(seconds=60)
     assert "accuracy_assumed" in {finding.code for finding in proof.warnings}
-    wide = mint.verify(mint.token(content=pki.tstinfo(accuracy=bytes.fromhex("300402021c20"))))
-    assert "accuracy_wide" in {finding.code for finding in wide.warnings}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "limit", "accepted"),
+    [
+        (300, None, True),
+        (301, None, False),
+        (7200, 7200, True),
+        (7201, 7200, False),
+        (31_536_000, None, False),
+    ],
+)
+def test_a_stated_accuracy_over_the_limit_names_no_time(mint, pki, seconds, limit, accepted):
+    number = seconds.to_bytes(4, "big").lstrip(b"\0")
+    number = b"\0" * (number[0] >> 7) + number
+    element = bytes([0x30, len(number) + 2, 0x02, len(number)]) + number
+    blob = mint.token(content=pki.tstinfo(accuracy=element))
+    more = {} if limit is None else {"accuracy_limit": timedelta(seconds=limit)}
+    if accepted:
+        assert not mint.verify(blob, **more).wide
+        return
+    assert mint.refused(blob, **more) == "reject accuracy_wide"
+    bound = mint.verify(blob, allow_wide=True, **more)
+    assert bound.wide
+    assert bound.latest - bound.gen_time == timedelta(seconds=seconds)
+    assert "accuracy_wide" in {finding.code for finding in bound.warnings}
+    assert not mint.verify(blob, accuracy_limit=None).wide
+
+
+def test_a_wide_token_never_counts_for_a_quorum(mint, pki):
+    blob = mint.token(content=pki.tstinfo(accuracy=bytes.fromhex("300402021c20")))
+    bound = mint.verify(blob, allow_wide=True)
+    with pytest.raises(QuorumError) as caught:
+        quorum([bound], k=1)
+    assert {finding.code for finding in caught.value.findings} == {"wide_not_counted"}
 
 
 def test_imprints(mint, pki):
