@@ -22,6 +22,7 @@ def _entry(operator: Any) -> dict[str, Any]:  # noqa: ANN401 - an Operator; the 
         "policies": list(operator.policies),
         "anchor_source": operator.anchor_source,
         "website": operator.website,
+        "max_accuracy_seconds": operator.max_accuracy_seconds,
         "origin": operator.origin,
         "anchors": [],
         "problem": None,
@@ -106,6 +107,12 @@ def show(name: str, trust: tuple[str, ...], as_json: bool) -> None:
 @click.option("--policy", "policies", multiple=True, metavar="OID", help="A policy of its tokens.")
 @click.option("--source", default="", help="Where the certificate was fetched.")
 @click.option(
+    "--max-accuracy",
+    type=click.IntRange(1, 31_536_000),
+    metavar="SECONDS",
+    help="Widest accuracy of its tokens that counts; default: 300.",
+)
+@click.option(
     "--untrusted",
     multiple=True,
     type=click.Path(exists=True, dir_okay=False),
@@ -123,11 +130,12 @@ def add(
     url: str,
     policies: tuple[str, ...],
     source: str,
+    max_accuracy: int | None,
     untrusted: tuple[str, ...],
     into: str | None,
     as_json: bool,
 ) -> None:
-    """Pin a root or issuing certificate of an operator."""
+    """Pin a root or issuing certificate of an operator; a certificate that issues no others is refused."""
     from prereg_kit.evidence import trust
 
     operator = trust.add(
@@ -139,6 +147,7 @@ def add(
         policies=policies,
         source=source,
         fingerprint=fingerprint,
+        max_accuracy_seconds=max_accuracy,
         untrusted=[Path(file).read_bytes() for file in untrusted],
     )
     if as_json:
