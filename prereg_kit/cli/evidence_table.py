@@ -36,7 +36,7 @@ MEANING = {
     "lapsed": "was protected; certificates or algorithms have ended since",
     "gap": "renewed too late: nothing vouches for the time between",
     "below quorum": "fewer operators vouch for it than asked for",
-    "altered": "the bytes are not those of the record or of the tokens",
+    "altered": "its parts do not belong together: see the problems",
 }
 
 
@@ -62,6 +62,8 @@ def _stamp_line(stamp: StampReport) -> str:
         "accuracy not stated, 60 s assumed" if accuracy is None else f"within {accuracy.total_seconds():g} s"
     )
     demo = "DEMO, never counted; " if stamp.demo else ""
+    if stamp.verdict == "bound":
+        return f"{stamp.operator}: {demo}bound ({stamp.reason}): {stamp.problem}"
     words = f"{stamp.operator}: {demo}{_when(stamp.proof.gen_time)} ({within}) by {stamp.proof.tsa.subject}"
     return words if stamp.demo else f"{words}; protects until {_when(stamp.proof.protected_until)}"
 

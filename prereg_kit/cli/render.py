@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from prereg_kit.report import Format
 
 _ALIASES = {"markdown": "md", "tex": "latex"}
 
@@ -42,18 +46,12 @@ def command(
 
     Exit codes: 0 rendered; 1 the file, or the template, was refused; 2 usage; 3 the file is absent.
     """
-    from prereg_kit import report
     from prereg_kit.foundation.digest import readable_json, sha256_bytes
     from prereg_kit.foundation.durable import write_bytes
+    from prereg_kit.operations.render import render
 
-    chosen: report.Format = _ALIASES.get(output, output)  # type: ignore[assignment]
-    verdicts = report.load(verdicts_file)
-    if template is None:
-        text = report.render(verdicts, chosen, title=title, table=table)
-    else:
-        from prereg_kit.report import sandbox
-
-        text = sandbox.render(verdicts, template, chosen, title=title)
+    chosen: Format = _ALIASES.get(output, output)  # type: ignore[assignment]
+    text = render(verdicts_file, chosen, title=title, table=table, template=template)
     data = text.encode()
     if out is not None:
         write_bytes(out, data)

@@ -2,40 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from prereg_kit.cli.stamping import BANNER, Asking, outcome, report, say, show, stamping_options
-from prereg_kit.errors import ArchiveError, NotCheckedError, UsageError, Where
-from prereg_kit.evidence import archive
+from prereg_kit.cli.stamping import print_results, say, stamping_options
 
-
-def _nobody(digest: str) -> archive.Stamps:
-    del digest
-    return archive.Stamps()
-
-
-def _refresh(folder: str, asking: Asking, *, as_json: bool) -> None:
-    """Fetch revocation data again; exit 3 if nothing new came."""
-    from prereg_kit.evidence.archive.refresh import refresh_revocation
-    from prereg_kit.evidence.tsa.revocation import fetch_all
-
-    settings = asking.settings
-    document, added = refresh_revocation(
-        folder, lambda chain: fetch_all(chain, settings.limits, settings.clock)
-    )
-    say(f"{folder}: {added} new pieces of revocation data")
-    frozen = archive.Frozen(document, archive.Stamps(), existed=True)
-    if as_json:
-        value = {"format": "prereg.freeze-report/1", "documents": [report(frozen)], "refused": []}
-        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
-    else:
-        show(frozen)
-    sys.exit(0 if added else 3)
+if TYPE_CHECKING:
+    from prereg_kit.operations.authorities import Authorities
+    from prereg_kit.operations.freeze import FreezeResult
 
 
 @click.command()
@@ -56,58 +32,31 @@ def command(
     query: BinaryIO | None,
     revocation: bool,
     as_json: bool,
-    asking: Asking,
+    authorities: Authorities,
 ) -> None:
     """Add missing timestamps to a frozen document.
 
     Without options, the authorities that were asked before and did not answer are asked again.
     """
-    if not Path(folder).is_dir():
-        raise NotCheckedError(
-            "no such folder",
-            where=Where(file=str(folder)),
-            expected="a frozen folder such as frozen/ID",
-            code="absent",
-        )
-    record = archive.read_record(archive.load_frozen(folder).folder)
-    if revocation:
-        _refresh(folder, asking, as_json=as_json)
-        return
-    if response is not None:
-        from prereg_kit.evidence import tsa
+    from prereg_kit.errors import ArchiveError
+    from prereg_kit.operations.stamp import refresh, stamp
 
-        urls = {operator.url for operator in asking.operators()}
-        stamper = tsa.answering(folder, response.read(), asking.store, asking.settings, urls)
-    else:
-        have = {stamp.url for stamp in record.stamps}
-        named = asking.tsas or asking.demo_tsa
-        also = [] if named else [item.url for item in record.pending if item.url not in have]
-        prepared = query.read() if query else None
-        found = asking.stamper(offline=offline, query=prepared, also=also, have=have)
-        if found is None and named:
-            say("nothing is missing: everybody named has stamped it already")
-            found = _nobody
-        if found is None:
-            raise UsageError(
-                "nobody to ask",
-                where=Where(file=folder),
-                next_step="Name an authority with --tsa, or --demo-tsa.",
-            )
-        stamper = found
     try:
-        frozen = archive.complete(folder, stamper)
+        result: FreezeResult = (
+            refresh(folder, authorities=authorities, say=say)
+            if revocation
+            else stamp(
+                folder,
+                authorities=authorities,
+                response=response.read() if response else None,
+                offline=offline,
+                query=query.read() if query else None,
+                say=say,
+            )
+        )
     except OSError as error:
         raise ArchiveError(
             "the disk refused; the folder is as before", found=str(error), code="disk"
         ) from error
-    code, text = outcome(frozen.stamps, record.quorum)
-    if frozen.stamps != archive.Stamps():
-        say(text)
-    if any(stamp.demo for stamp in frozen.document.record.stamps):
-        say(BANNER)
-    if as_json:
-        value = {"format": "prereg.freeze-report/1", "documents": [report(frozen)], "refused": []}
-        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
-    else:
-        show(frozen)
-    sys.exit(code)
+    print_results([result], [], as_json=as_json)
+    sys.exit(result.exit_code)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from prereg_kit.cli.stamping import BANNER, say
+from prereg_kit.cli.stamping import say
 
 
 @click.group()
@@ -28,13 +28,14 @@ def serve(port: int, root_out: str | None, as_json: bool) -> None:
     """
     from prereg_kit.evidence.authority import DemoAuthority, loopback_server
     from prereg_kit.foundation.durable import write_bytes
+    from prereg_kit.operations.authorities import DEMO_BANNER
 
     authority = DemoAuthority.create()
     server = loopback_server(authority, port)
     if root_out:
         write_bytes(Path(root_out), authority.root_pem)
     url = f"http://127.0.0.1:{server.server_address[1]}/"
-    say(BANNER)
+    say(DEMO_BANNER)
     click.echo(
         json.dumps({"format": "prereg.tsa-serve/1", "url": url, "root_sha256": authority.root_sha256})
     ) if as_json else click.echo(url)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from datetime import UTC, datetime, time
 
 import click
 
-from prereg_kit.errors import ArchiveError, NotCheckedError, UsageError, Where
-from prereg_kit.evidence import archive
+from prereg_kit.errors import UsageError, Where
+from prereg_kit.foundation.digest import readable_json
 
 
 def _moment(text: str | None) -> datetime:
@@ -29,7 +28,9 @@ def _moment(text: str | None) -> datetime:
 @click.command()
 @click.argument("root", default=".")
 @click.option(
-    "--quorum", type=click.IntRange(1, 16), help="Operators that must agree; default: each record's own."
+    "--quorum",
+    type=click.IntRange(1, 16),
+    help="Operators that must agree; a frozen plan's own number is never lowered by it.",
 )
 @click.option(
     "--at", metavar="TIME", help="Judge protection at this time (RFC 3339 or a date); default: now."
@@ -58,7 +59,7 @@ def command(
 ) -> None:
     """Check digests and tokens of all frozen documents below ROOT, offline.
 
-    ROOT is a project (with frozen/, amendments/, decisions/), one of these folders, or one frozen folder. Exit
+    ROOT is a project (with frozen/ or amendments/), one of these folders, or one frozen folder. Exit
     0: all are protected; 1: one is not; 3: nothing fails, but something needed for the check is absent.
     """
     if manifest is not None:
@@ -70,32 +71,11 @@ def command(
 
         sys.exit(compare_copy(copy, root, as_json=as_json))
     from prereg_kit.cli.evidence_table import print_reports
-    from prereg_kit.evidence.folder import DocumentReport, Examiner, exit_code
-    from prereg_kit.evidence.trust import TrustStore
+    from prereg_kit.operations.verify import verify
 
-    moment = _moment(at)
-    examiner = Examiner(TrustStore.load(trust), moment, quorum, second_opinion)
-    reports = [examiner.examine(folder) for folder in archive.find_frozen(root)]
-    for folder in archive.find_unrecorded(root):
-        problem = str(ArchiveError("files without a freeze record", where=Where(file=str(folder))))
-        reports.append(DocumentReport(folder, folder.name, "altered", problems=(problem,)))
-    if not reports:
-        raise NotCheckedError(
-            "no frozen folder",
-            where=Where(file=root),
-            expected="frozen/ID/freeze.json below it",
-            next_step="`prereg freeze FILE` makes one.",
-        )
-    code = exit_code(reports, allow_demo=allow_demo, allow_unstamped=allow_unstamped)
+    found = verify(root, at=_moment(at), quorum=quorum, trust=trust, second_opinion=second_opinion)
     if as_json:
-        labels = sorted({label for report in reports for label in report.labels})
-        value = {
-            "format": "prereg.timestamps/1",
-            "at": moment.isoformat().replace("+00:00", "Z"),
-            "labels": labels,
-            "documents": [report.to_json() for report in reports],
-        }
-        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+        click.echo(readable_json(found.to_json()), nl=False)
     else:
-        print_reports(reports, moment)
-    sys.exit(code)
+        print_reports(found.documents, found.at)
+    sys.exit(found.exit_code(allow_demo=allow_demo, allow_unstamped=allow_unstamped))

@@ -39,6 +39,14 @@ class LoadedPlan:
         return self.folder is not None
 
 
+def kind_of(data: bytes) -> archive.Kind:
+    """What a document's bytes say that it is, whatever a record says: its declared format decides."""
+    declared = declared_format(data) or ""
+    if declared.startswith("prereg.plan/"):
+        return "plan"
+    return "amendment" if declared.startswith("prereg.amendment/") else "document"
+
+
 def read_bytes(path: Path) -> bytes:
     """A file's bytes.
 

@@ -10,7 +10,6 @@ from prereg_kit.plan.amendment import KNOWN_IN_WORDS
 from prereg_kit.plan.endpoint import Contrast, Endpoint, Gap, Mean, Ratio, Selection
 from prereg_kit.plan.fields import decimal_text
 from prereg_kit.plan.history import EffectivePlan
-from prereg_kit.plan.matrix import ANY
 from prereg_kit.plan.plan import Plan
 from prereg_kit.plan.words import criterion_words, percent, rule_words
 
@@ -97,15 +96,15 @@ def _head(plan: Plan) -> Iterator[str]:
     yield f"            {how.interval} interval of level {percent(how.level)}"
     yield f"Runs        {len(plan.runs.cells())} planned; missing runs: {plan.runs.missing}; repeated: refuse"
     for block in plan.runs.planned:
-        conditions, arms = (", ".join(part) for part in (block.condition, block.arm))
-        named = ((plan.resampling.pairs, block.pair), ("seeds", block.seed))
-        runs = "; ".join(f"{name} {', '.join(values)}" for name, values in named if values != (ANY,))
-        yield f"            {conditions}: arms {arms}; {runs} {block.note}".rstrip()
+        conditions, arms, seeds = (", ".join(part) for part in (block.condition, block.arm, block.seed))
+        yield f"            {conditions}: arms {arms}; seeds {seeds} {block.note}".rstrip()
     for exclusion in plan.runs.exclusions:
         yield from _wrapped(f"may be excluded ({exclusion.id}): {exclusion.text}", "            ")
     for material in plan.materials:
         yield f"Binds       {material.path} sha256 {material.sha256}"
-    yield f"Timestamps  {plan.timestamps.quorum} distinct operators"
+    seconds = plan.timestamps.accuracy_seconds
+    within = "" if seconds is None else f", each within {seconds} s"
+    yield f"Timestamps  {plan.timestamps.quorum} distinct operators{within}"
 
 
 def endpoint_words(endpoint: Endpoint) -> str:

@@ -95,12 +95,10 @@ def flat_outcomes(page: Page) -> Table:
     headings = (
         "hypothesis", "reading", "statement", "rule", "rule_from", "endpoint", "unit", "estimate", "estimate_exact",
         "estimate_evidence", "interval_level", "interval_lower", "interval_upper", "interval_engine", "per_seed",
-        "outcome", "evidence", "result", "effect_established", "reasons", "guards_not_applied",
+        "outcome", "evidence", "result", "effect_established", "reasons",
     )  # fmt: skip
     columns = tuple(Column(heading, 5) for heading in headings)
-    return Table(
-        "outcomes", "Outcomes", columns, tuple((*_flat_row(row), " ".join(page.guards)) for row in page.rows)
-    )
+    return Table("outcomes", "Outcomes", columns, tuple(map(_flat_row, page.rows)))
 
 
 def predictions(page: Page) -> Table:

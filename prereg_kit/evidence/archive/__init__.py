@@ -1,15 +1,16 @@
-"""The archive: frozen/, amendments/ and decisions/, exact bytes beside a record that names every file.
+"""The archive: frozen/ and amendments/, exact bytes beside a record that names every file.
 
 `freeze` builds a folder atomically, `load_frozen` gives its document with the bytes checked, `complete` adds
 stamps, `check_manifest` compares files with a list. The archive knows no network and judges no token: a
 `Stamper` brings tokens in, and `prereg_kit.evidence.folder` examines them.
 """
 
-from prereg_kit.evidence.archive.build import Frozen, complete, freeze, freeze_document, locked, update
+from prereg_kit.evidence.archive.build import Frozen, complete, freeze, locked, update
 from prereg_kit.evidence.archive.load import (
     FrozenDocument,
     find_by_digest,
     find_frozen,
+    find_links,
     find_unrecorded,
     load_frozen,
     read_file,
@@ -25,6 +26,8 @@ from prereg_kit.evidence.archive.record import (
     Revocation,
     Stamper,
     Stamps,
+    moment,
+    rfc3339,
 )
 from prereg_kit.evidence.archive.sniff import lfs_pointer, mismatch, refuse_pointer
 
@@ -44,18 +47,20 @@ __all__ = [
     "complete",
     "find_by_digest",
     "find_frozen",
+    "find_links",
     "find_unrecorded",
     "freeze",
-    "freeze_document",
     "lfs_pointer",
     "load_frozen",
     "locate",
     "locked",
     "mismatch",
+    "moment",
     "read_file",
     "read_manifest",
     "read_record",
     "refuse_pointer",
+    "rfc3339",
     "suggest_id",
     "update",
 ]

@@ -26,7 +26,7 @@ from prereg_kit.errors import ArchiveError, Where
 from prereg_kit.evidence.archive import filing
 from prereg_kit.evidence.archive.load import FrozenDocument, load_frozen
 from prereg_kit.evidence.archive.paths import check_id
-from prereg_kit.evidence.archive.readme import readme
+from prereg_kit.evidence.archive.readme import derived_files
 from prereg_kit.evidence.archive.record import RECORD_NAME, FreezeRecord, Kind, Stamper, Stamps, rfc3339
 from prereg_kit.evidence.archive.sniff import mismatch, refuse_pointer, remarks
 from prereg_kit.foundation import durable
@@ -227,28 +227,10 @@ def freeze(
     )
     record, new = filing.with_stamps(record, stamps, taken=set())
     files |= new
-    sums = [(name, digest), *((other, sha256_bytes(text)) for other, text in sorted(extra.items()))]
-    files["SHA256SUMS"] = "".join(f"{found}  {other}\n" for other, found in sums).encode()
-    files["README.md"] = readme(record).encode()
+    files |= derived_files(record)
     files[RECORD_NAME] = readable_json(record.to_json())
     _make_folder(target, files)
     return Frozen(load_frozen(target), stamps)
-
-
-def freeze_document(
-    data: bytes,
-    name: str,
-    id: str,
-    root: Path | str = ".",
-    stamper: Stamper | None = None,
-    *,
-    kind: Kind = "document",
-    quorum: int = 2,
-    attachments: Mapping[str, bytes] | None = None,
-) -> Frozen:
-    """Freeze a document as `root`/frozen/`id`; see `freeze`."""
-    target = Path(root) / "frozen" / check_id(id, name)
-    return freeze(data, name, target, stamper, kind=kind, quorum=quorum, attachments=attachments)
 
 
 def update(folder: Path, record: FreezeRecord, files: Mapping[str, bytes]) -> FrozenDocument:
@@ -263,7 +245,8 @@ def update(folder: Path, record: FreezeRecord, files: Mapping[str, bytes]) -> Fr
         path.parent.mkdir(parents=True, exist_ok=True)
         durable.write_bytes(path, data)
     durable.write_bytes(folder / RECORD_NAME, readable_json(record.to_json()), replace=True)
-    durable.write_bytes(folder / "README.md", readme(record).encode(), replace=True)
+    for name, data in derived_files(record).items():
+        durable.write_bytes(folder / name, data, replace=True)
     waiting = {item.query.path for item in record.pending if item.query}
     for path in (folder / "stamps").glob("*.pending.tsq"):
         if path.relative_to(folder).as_posix() not in waiting:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from prereg_kit.errors import ArchiveError, Where
+from prereg_kit.errors import ArchiveError, DocumentError, Where
 from prereg_kit.evidence.archive.paths import locate, read_inside
 from prereg_kit.evidence.archive.record import RECORD_NAME, FileRef, FreezeRecord, parse
 from prereg_kit.evidence.archive.sniff import lfs_pointer, mismatch, refuse_pointer
 from prereg_kit.foundation.digest import sha256_bytes
+from prereg_kit.foundation.strict_json import read_json
 
-HOMES = ("frozen", "amendments", "decisions")
+HOMES = ("frozen", "amendments")
 _RECORD_LIMIT = 4 << 20
 _DEPTH = 3
 
@@ -29,29 +29,6 @@ class FrozenDocument:
     data: bytes
     digest: str
     record: FreezeRecord
-
-
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f"the key {key!r} stands twice")
-        found[key] = value
-    return found
-
-
-def strict_json(data: bytes, source: str) -> object:
-    """Parsed JSON in which no key stands twice.
-
-    Raises:
-        ArchiveError: not UTF-8, not JSON, or a key that stands twice.
-    """
-    try:
-        return json.loads(data.decode(), object_pairs_hook=_unique)
-    except (ValueError, RecursionError) as error:
-        raise ArchiveError(
-            "cannot be read as JSON", where=Where(file=source), found=str(error), code="record"
-        ) from error
 
 
 def read_record(folder: Path) -> FreezeRecord:
@@ -76,7 +53,16 @@ def read_record(folder: Path) -> FreezeRecord:
     if len(data) > _RECORD_LIMIT:
         raise ArchiveError("the freeze record is over 4 MiB", where=Where(file=str(path)), code="record")
     refuse_pointer(data, str(path))
-    return parse(strict_json(data, str(path)), str(path))
+    try:
+        value = read_json(data, str(path))
+    except DocumentError as error:
+        raise ArchiveError(
+            f"the freeze record cannot be read: {error.problem}",
+            where=error.where,
+            next_step="Restore it from version control or a copy.",
+            code="record",
+        ) from error
+    return parse(value, str(path))
 
 
 def read_file(folder: Path, ref: FileRef) -> bytes:
@@ -133,8 +119,8 @@ def find_frozen(root: Path | str) -> list[Path]:
     """Frozen folders of a project, sorted within each home; nothing is read.
 
     Args:
-        root: a frozen folder itself, a folder of frozen folders, or a project with frozen/, amendments/ or
-            decisions/ (searched three levels deep; links and hidden folders are not followed).
+        root: a frozen folder itself, a folder of frozen folders, or a project with frozen/ or amendments/
+            (searched three levels deep; links and hidden folders are not followed: see `find_links`).
 
     Returns:
         Folders that hold a freeze.json; each may still turn out altered when it is loaded.
@@ -150,16 +136,14 @@ def find_frozen(root: Path | str) -> list[Path]:
 
 
 def find_unrecorded(root: Path | str) -> list[Path]:
-    """Folders directly under frozen/, amendments/ or decisions/ that hold files and no freeze.json anywhere.
+    """Folders directly under frozen/ or amendments/ that hold files and no freeze.json anywhere.
 
     A record that was deleted must not make its document vanish from a report.
     """
     root = Path(root)
     if (root / RECORD_NAME).exists():
         return []
-    homes: Iterable[Path] = [root / home for home in HOMES if (root / home).is_dir()]
-    if not homes and root.name in HOMES:
-        homes = [root]
+    homes = _homes(root)
     return [
         folder
         for home in homes
@@ -168,6 +152,31 @@ def find_unrecorded(root: Path | str) -> list[Path]:
         and not any((inner / RECORD_NAME).exists() for inner in _below(folder, _DEPTH - 1))
         and any(path.is_file() for path in folder.rglob("*"))
     ]
+
+
+def find_links(root: Path | str) -> list[Path]:
+    """Symbolic links under frozen/ or amendments/, where only folders belong; none is followed.
+
+    A folder that was replaced by a link must not vanish from a report.
+    """
+    root = Path(root)
+    if (root / RECORD_NAME).exists():
+        return []
+    homes = _homes(root)
+    places = [place for home in homes for place in (home, *_below(home, _DEPTH - 1))]
+    return sorted(
+        entry
+        for place in places
+        if not (place / RECORD_NAME).exists()
+        for entry in place.iterdir()
+        if entry.is_symlink()
+    )
+
+
+def _homes(root: Path) -> list[Path]:
+    """The folders of frozen folders at a project, or `root` itself if it is such a folder."""
+    homes = [root / home for home in HOMES if (root / home).is_dir()]
+    return homes or ([root] if root.name in HOMES and root.is_dir() else [])
 
 
 def find_by_digest(root: Path | str, digest: str) -> list[FrozenDocument]:

@@ -1,6 +1,9 @@
 """README.md of a frozen folder: what is here, and the commands that check it without prereg_kit.
 
-Pure: a record in, Markdown out. Every shell word is quoted; the commands are run from inside the folder.
+Pure: a record in, bytes out. Every shell word is quoted; the commands are run from inside the folder.
+
+`verify-timestamps` writes both files again from the record and compares them, since they hold the commands that a
+reviewer runs. Their text is therefore part of `prereg.freeze/1`: another wording would fail every older folder.
 """
 
 from __future__ import annotations
@@ -57,8 +60,14 @@ def _beside(path: str) -> str:
     return f"`{_plain(path)}` was frozen with it.\n"
 
 
-def readme(record: FreezeRecord) -> str:
-    """The Markdown text for a record."""
+def derived_files(record: FreezeRecord) -> dict[str, bytes]:
+    """SHA256SUMS and README.md as they follow from a record: name -> bytes."""
+    attachments = sorted(record.attachments, key=lambda ref: ref.path)
+    sums = "".join(f"{ref.sha256}  {ref.path}\n" for ref in (record.document, *attachments))
+    return {"SHA256SUMS": sums.encode(), "README.md": _readme(record).encode()}
+
+
+def _readme(record: FreezeRecord) -> str:
     name = record.document.path
     lines = [
         f"# Frozen: {record.id}",

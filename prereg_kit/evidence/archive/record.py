@@ -18,7 +18,7 @@ from prereg_kit.errors import ArchiveError, Where
 
 FORMAT = "prereg.freeze/1"
 RECORD_NAME = "freeze.json"
-Kind = Literal["document", "plan", "amendment", "decision"]
+Kind = Literal["document", "plan", "amendment"]
 HEX256 = r"^[0-9a-f]{64}$"
 
 
@@ -45,6 +45,9 @@ def _timely(text: str) -> str:
 
 
 Time = Annotated[str, AfterValidator(_timely)]
+# Strict: pydantic would take `true` for 1 and "2" for 2, and a quorum of `true` would pass as one operator.
+Whole = Annotated[int, Field(strict=True, ge=0)]
+Flag = Annotated[bool, Field(strict=True)]
 
 
 class _Value(BaseModel):
@@ -56,7 +59,7 @@ class FileRef(_Value):
 
     path: str
     sha256: str = Field(pattern=HEX256)
-    size: int = Field(ge=0)
+    size: Whole
 
 
 class RevocationRef(_Value):
@@ -73,7 +76,7 @@ class StampRecord(_Value):
 
     operator: str
     url: str
-    demo: bool = False
+    demo: Flag = False
     query: FileRef
     response: FileRef
     chain: FileRef | None = None
@@ -83,7 +86,7 @@ class StampRecord(_Value):
     sent_at: Time | None = None
     received_at: Time | None = None
     gen_time: Time | None = None
-    accuracy_s: float | None = None
+    accuracy_s: Annotated[float, Field(strict=True)] | None = None
     policy: str | None = None
     serial: str | None = None
     tsa: str | None = None
@@ -117,7 +120,7 @@ class FreezeRecord(_Value):
     document: FileRef
     frozen_at: Time
     frozen_by: str
-    quorum: int = Field(default=2, ge=1, le=16)
+    quorum: Annotated[Whole, Field(ge=1, le=16)] = 2
     remarks: tuple[str, ...] = ()
     attachments: tuple[FileRef, ...] = ()
     stamps: tuple[StampRecord, ...] = ()

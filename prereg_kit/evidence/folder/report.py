@@ -18,7 +18,7 @@ DEMO_LABEL = (
 Status = Literal[
     "protected", "lapsed", "gap", "demo", "below quorum", "not stamped", "not checked", "altered"
 ]
-Verdict = Literal["accept", "reject", "unsupported", "not checked", "altered"]
+Verdict = Literal["accept", "bound", "reject", "unsupported", "not checked", "altered"]
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,9 @@ class StampReport:
 
     Attributes:
         operator: who was asked.
-        verdict: of the strict verifier; `not checked` without an anchor, `altered` if its files do not match
-            the record.
+        verdict: of the strict verifier; `bound` if everything holds and the stated accuracy is too wide, so that
+            the token bounds the time from above and does not count; `not checked` without an anchor; `altered` if
+            its files do not match the record, or the record quotes it wrongly.
         reason: the verifier's code, or `no-anchor`.
         problem: a sentence, empty if accepted.
         claimed: the time that the token claims, verified or not.

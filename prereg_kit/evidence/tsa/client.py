@@ -69,6 +69,7 @@ class Settings:
         tolerance: how far a token's time may lie outside the exchange.
         revocation: fetch CRLs and OCSP answers named by the certificates (best effort).
         clock, sleep: this machine's clock and pause, replaceable in tests.
+        accuracy_limit: the widest accuracy that the plan accepts; None if it says nothing.
         say: called from the threads with an operator's name and a line of progress.
     """
 
@@ -80,6 +81,7 @@ class Settings:
     clock: Clock = _utc_now
     sleep: Callable[[float], None] = time.sleep
     say: Say = _silent
+    accuracy_limit: timedelta | None = None
 
 
 def fresh_nonce() -> int:
@@ -170,6 +172,7 @@ def accept(
             untrusted=operator.intermediates(),
             now=not_after,
             allow_demo=is_demo,
+            accuracy_limit=operator.accuracy_limit(settings.accuracy_limit),
         )
     except TokenRejected as error:
         if error.reason not in UNANCHORED or anchored:

@@ -6,7 +6,6 @@ not the number of rows (plus eight bytes a row for finding duplicates, and one f
 """
 
 from prereg_kit.registers.cells.groups import GroupCount, distinct_per_group
-from prereg_kit.registers.cells.present import values_present
 from prereg_kit.registers.cells.rates import Count, count_rate
 from prereg_kit.registers.cells.series import OutcomeTable, ValueRow, outcome_tables, value_rows
 from prereg_kit.registers.cells.source import Source, Where
@@ -26,5 +25,4 @@ __all__ = [
     "distinct_per_group",
     "outcome_tables",
     "value_rows",
-    "values_present",
 ]

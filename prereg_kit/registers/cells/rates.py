@@ -29,8 +29,7 @@ POOLED = frozenset({"run_id", "seed", "step", "row", "task", *REPEATS})
 class Count:
     """A rate as two whole numbers; `per` splits both by a column (run_id by default).
 
-    `distinct` says whether the rows have key columns, so that a repeated row was found. `rows_outside` counts rows
-    with the numerator's flag that the denominator does not admit: they are not counted.
+    `rows_outside` counts rows with the numerator's flag that the denominator does not admit: they are not counted.
     """
 
     numerator: int
@@ -40,7 +39,6 @@ class Count:
     rows_unused: int = 0
     rows_outside: int = 0
     notes: tuple[str, ...] = ()
-    distinct: bool = True
 
     @property
     def rate(self) -> Fraction | None:
@@ -145,7 +143,6 @@ def count_rate(
         rows.size - used,
         outside,
         tuple(notes),
-        bool(below),
     )
 
 

@@ -79,8 +79,15 @@ def test_freezing_again_says_already_and_other_bytes_are_refused(prereg: Run, he
     prereg("freeze", "protocol.md")
     code, _, err = prereg("freeze", "protocol.md", "--demo-tsa")
     assert code == 0
-    assert "already frozen" in err
-    assert not list(here.rglob("*.tsr"))
+    assert "already frozen" in err and "1 of 1 authorities stamped it" in err
+    assert [path.name for path in here.rglob("*.tsr")] == ["demo.demo.tsr"]
+    code, _, err = prereg("freeze", "protocol.md", "--demo-tsa")
+    assert code == 0
+    assert "nothing is missing" in err
+    assert len(list(here.rglob("*.tsr"))) == 1
+    code, _, err = prereg("freeze", "protocol.md", "--quorum", "3")
+    assert code == 2
+    assert "frozen already, with a quorum of 2" in err
     (here / "protocol.md").write_bytes(DATA + b"more\n")
     code, _, err = prereg("freeze", "protocol.md")
     assert code == 1

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from prereg_kit.evidence.archive import freeze_document
+from prereg_kit.evidence.archive import freeze
 from prereg_kit.registers.file import open_register, read_runs
 from study.cli.status import command as status
 from study.cli.train import command as train
@@ -74,7 +74,7 @@ def test_a_frozen_plan_binds_a_run_and_its_registers_are_indexed(tmp_path, quick
     (tmp_path / "plan.yaml").write_text(PLAN.format(digest=digest))
     root = tmp_path / "home"
     root.mkdir()
-    freeze_document((tmp_path / "plan.yaml").read_bytes(), "plan.yaml", "small", root)
+    freeze((tmp_path / "plan.yaml").read_bytes(), "plan.yaml", root / "frozen" / "small")
     out, index = tmp_path / "registers" / "a", tmp_path / "registers" / "runs.parquet"
     result = call(
         train, *choice, "--plans", root, "--out", out, "--index", index, "--study", "small", "--json"

@@ -36,7 +36,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 def test_the_exact_bytes_are_kept_and_sha256sum_reproduces_the_digest(tmp_path: Path) -> None:
     data = b"\xef\xbb\xbfmixed\r\nendings\n\x00\xff"
-    document = archive.freeze_document(data, "a b.md", "doc", tmp_path).document
+    document = archive.freeze(data, "a b.md", tmp_path / "frozen" / "doc").document
     assert (tmp_path / "frozen/doc/a b.md").read_bytes() == data == document.data
     assert document.digest == sha256_bytes(data)
     done = subprocess.run(
@@ -56,22 +56,22 @@ def test_any_bytes_come_back_as_they_were(data: bytes) -> None:
 
 
 def test_the_same_bytes_again_change_nothing_and_ask_nobody(tmp_path: Path) -> None:
-    archive.freeze_document(DATA, "a.md", "a", tmp_path)
+    archive.freeze(DATA, "a.md", tmp_path / "frozen" / "a")
     before = tree(tmp_path)
 
     def stamper(digest: str) -> Stamps:
         raise AssertionError("asked")
 
-    again = archive.freeze_document(DATA, "a.md", "a", tmp_path, stamper)
+    again = archive.freeze(DATA, "a.md", tmp_path / "frozen" / "a", stamper)
     assert again.existed
     assert tree(tmp_path) == before
 
 
 def test_other_bytes_under_the_same_id_are_refused_with_both_digests(tmp_path: Path) -> None:
-    archive.freeze_document(DATA, "a.md", "a", tmp_path)
+    archive.freeze(DATA, "a.md", tmp_path / "frozen" / "a")
     before = tree(tmp_path)
     with pytest.raises(ArchiveError) as caught:
-        archive.freeze_document(DATA + b"x", "a.md", "a", tmp_path)
+        archive.freeze(DATA + b"x", "a.md", tmp_path / "frozen" / "a")
     assert caught.value.code == "exists"
     assert sha256_bytes(DATA) in str(caught.value)
     assert sha256_bytes(DATA + b"x") in str(caught.value)
@@ -79,9 +79,9 @@ def test_other_bytes_under_the_same_id_are_refused_with_both_digests(tmp_path: P
 
 
 def test_an_id_that_differs_only_in_case_is_refused(tmp_path: Path) -> None:
-    archive.freeze_document(DATA, "a.md", "Plan", tmp_path)
+    archive.freeze(DATA, "a.md", tmp_path / "frozen" / "Plan")
     with pytest.raises(ArchiveError, match="only in case"):
-        archive.freeze_document(DATA, "a.md", "plan", tmp_path)
+        archive.freeze(DATA, "a.md", tmp_path / "frozen" / "plan")
 
 
 @pytest.mark.parametrize(
@@ -89,15 +89,20 @@ def test_an_id_that_differs_only_in_case_is_refused(tmp_path: Path) -> None:
 )
 def test_unusable_ids_are_refused(bad: str, tmp_path: Path) -> None:
     with pytest.raises(ArchiveError) as caught:
-        archive.freeze_document(DATA, "a.md", bad, tmp_path)
+        archive.check_id(bad)
     assert caught.value.code == "id"
     assert "--id " in str(caught.value)
+
+
+def test_a_folder_whose_name_is_no_id_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match="--id"):
+        archive.freeze(DATA, "a.md", tmp_path / "frozen" / "a b")
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("good", ["a", "A-1_b.c", "9", "a" * 80, "console"])
 def test_usable_ids_are_accepted(good: str, tmp_path: Path) -> None:
-    archive.freeze_document(DATA, "a.md", good, tmp_path)
+    archive.freeze(DATA, "a.md", tmp_path / "frozen" / good)
 
 
 @pytest.mark.parametrize(

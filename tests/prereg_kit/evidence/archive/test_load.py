@@ -17,7 +17,7 @@ TEXT = "Ein Café\nzwei\n".encode()
 
 
 def frozen(tmp_path: Path, data: bytes = TEXT) -> Path:
-    return archive.freeze_document(data, "a.md", "a", tmp_path).document.folder
+    return archive.freeze(data, "a.md", tmp_path / "frozen" / "a").document.folder
 
 
 ACCIDENTS = [
@@ -147,13 +147,13 @@ def test_a_record_that_is_not_strict_json_is_refused(tmp_path: Path, text: str) 
     assert caught.value.code == "record"
 
 
-def test_frozen_folders_are_found_in_the_three_homes_and_links_are_not_followed(tmp_path: Path) -> None:
-    for home, name in [("frozen", "a"), ("amendments", "a-1"), ("decisions", "d"), ("elsewhere", "x")]:
+def test_frozen_folders_are_found_in_the_two_homes_and_links_are_not_followed(tmp_path: Path) -> None:
+    for home, name in [("frozen", "a"), ("amendments", "a-1"), ("elsewhere", "x")]:
         archive.freeze(TEXT, "a.md", tmp_path / home / name)
     archive.freeze(TEXT, "a.md", tmp_path / "amendments/nested/a-2")
     (tmp_path / "frozen/link").symlink_to(tmp_path / "elsewhere/x")
     found = [p.relative_to(tmp_path).as_posix() for p in archive.find_frozen(tmp_path)]
-    assert found == ["frozen/a", "amendments/a-1", "amendments/nested/a-2", "decisions/d"]
+    assert found == ["frozen/a", "amendments/a-1", "amendments/nested/a-2"]
     assert archive.find_frozen(tmp_path / "frozen/a") == [tmp_path / "frozen/a"]
     assert archive.find_frozen(tmp_path / "elsewhere") == [tmp_path / "elsewhere/x"]
     assert [d.folder for d in archive.find_by_digest(tmp_path, sha256_bytes(TEXT))] == archive.find_frozen(

@@ -73,7 +73,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A document stamped by alpha and beta, and the folder in which both are pinned."""
     base = tmp_path_factory.mktemp("two")
     with stamping(base / "trust", loopback.authority("alpha"), loopback.authority("beta")) as stamper:
-        folder = archive.freeze_document(DATA, "plan.md", "doc", base, stamper).document.folder
+        folder = archive.freeze(DATA, "plan.md", base / "frozen" / "doc", stamper).document.folder
     return folder, base / "trust"
 
 
@@ -267,7 +267,7 @@ def test_a_lost_record_is_altered(copy: tuple[Path, Path]) -> None:
 
 
 def test_a_demo_stamp_is_demo_even_if_its_root_is_pinned(tmp_path: Path) -> None:
-    folder = archive.freeze_document(DATA, "a.md", "a", tmp_path, demo_stamper()).document.folder
+    folder = archive.freeze(DATA, "a.md", tmp_path / "frozen" / "a", demo_stamper()).document.folder
     trust = tmp_path / "trust/mine"
     trust.mkdir(parents=True)
     (trust / "root.pem").write_bytes((folder / "stamps/demo.anchor.pem").read_bytes())
@@ -281,7 +281,7 @@ def test_a_demo_stamp_is_demo_even_if_its_root_is_pinned(tmp_path: Path) -> None
 
 
 def test_a_demo_stamp_recorded_as_a_real_one_still_never_counts(tmp_path: Path) -> None:
-    folder = archive.freeze_document(DATA, "a.md", "a", tmp_path, demo_stamper()).document.folder
+    folder = archive.freeze(DATA, "a.md", tmp_path / "frozen" / "a", demo_stamper()).document.folder
     trust = tmp_path / "trust/mine"
     trust.mkdir(parents=True)
     (trust / "root.pem").write_bytes((folder / "stamps/demo.anchor.pem").read_bytes())
@@ -289,7 +289,7 @@ def test_a_demo_stamp_recorded_as_a_real_one_still_never_counts(tmp_path: Path) 
     record["stamps"][0] |= {"demo": False, "operator": "mine"}
     (folder / "freeze.json").write_text(json.dumps(record))
     report = judge(folder, tmp_path / "trust", required=1)
-    assert report.status == "demo"
+    assert (report.status, report.counted) == ("altered", ())  # the README no longer follows from the record
     assert report.stamps[0].proof.demo
 
 
@@ -307,7 +307,7 @@ def test_a_real_token_recorded_as_demo_cannot_smuggle_its_own_anchor_in(
 
 
 def test_not_stamped_fails_unless_allowed(tmp_path: Path) -> None:
-    folder = archive.freeze_document(DATA, "a.md", "a", tmp_path).document.folder
+    folder = archive.freeze(DATA, "a.md", tmp_path / "frozen" / "a").document.folder
     report = judge(folder, tmp_path)
     assert report.status == "not stamped"
     assert exit_code([report], allow_demo=True, allow_unstamped=False) == 1
@@ -322,7 +322,7 @@ def test_a_renewal_in_time_carries_the_evidence_on_and_its_first_time_stays(tmp_
         for n in ("brief-a", "brief-b")
     ]
     with stamping(trust, *brief) as stamper:
-        folder = archive.freeze_document(DATA, "a.md", "a", tmp_path, stamper).document.folder
+        folder = archive.freeze(DATA, "a.md", tmp_path / "frozen" / "a", stamper).document.folder
     first = judge(folder, trust)
     later = now() + dt.timedelta(days=3)
     assert judge(folder, trust, at=later).status == "lapsed"
@@ -342,7 +342,7 @@ def test_a_renewal_below_the_quorum_does_not_count(tmp_path: Path) -> None:
         for n in ("brief-a", "brief-b")
     ]
     with stamping(trust, *brief) as stamper:
-        folder = archive.freeze_document(DATA, "a.md", "a", tmp_path, stamper).document.folder
+        folder = archive.freeze(DATA, "a.md", tmp_path / "frozen" / "a", stamper).document.folder
     with stamping(trust, loopback.authority("alpha")) as stamper:
         renew(folder, evidence_files(archive.read_record(folder)), stamper)
     report = judge(folder, trust, at=now() + dt.timedelta(days=3))
@@ -370,7 +370,7 @@ def test_a_stamp_added_after_a_renewal_does_not_undo_it(tmp_path: Path) -> None:
         for n in ("brief-a", "brief-b")
     ]
     with stamping(trust, *brief) as stamper:
-        folder = archive.freeze_document(DATA, "a.md", "a", tmp_path, stamper).document.folder
+        folder = archive.freeze(DATA, "a.md", tmp_path / "frozen" / "a", stamper).document.folder
     with stamping(trust, loopback.authority("alpha"), loopback.authority("beta")) as stamper:
         renew(folder, evidence_files(archive.read_record(folder)), stamper)
     with stamping(trust, loopback.authority("gamma")) as stamper:
@@ -383,7 +383,7 @@ def test_a_second_renewal_may_rest_on_the_first(tmp_path: Path) -> None:
     names = {"a": 2, "b": 2, "c": 20, "d": 20}
     made = [loopback.make_authority(tmp_path / n, n, lifetime=dt.timedelta(days=d)) for n, d in names.items()]
     with stamping(trust, *made[:2]) as stamper:
-        folder = archive.freeze_document(DATA, "a.md", "doc", tmp_path, stamper).document.folder
+        folder = archive.freeze(DATA, "a.md", tmp_path / "frozen" / "doc", stamper).document.folder
     for pair in (made[2:], [loopback.authority("alpha"), loopback.authority("beta")]):
         with stamping(trust, *pair) as stamper:
             renew(folder, evidence_files(archive.read_record(folder)), stamper)
@@ -403,7 +403,7 @@ def test_a_late_renewal_is_a_gap(tmp_path: Path) -> None:
         for n in ("brief-a", "brief-b")
     ]
     with stamping(trust, *brief) as stamper:
-        frozen = archive.freeze_document(DATA, "a.md", "a", tmp_path, stamper)
+        frozen = archive.freeze(DATA, "a.md", tmp_path / "frozen" / "a", stamper)
     if len(frozen.stamps.done) < 2:
         pytest.skip("this machine was too slow for certificates of four seconds")
     folder = frozen.document.folder
@@ -419,7 +419,7 @@ def test_a_late_renewal_is_a_gap(tmp_path: Path) -> None:
 def test_an_unstamped_document_or_silent_authorities_give_no_renewal(
     tmp_path: Path, copy: tuple[Path, Path]
 ) -> None:
-    folder = archive.freeze_document(DATA, "a.md", "a", tmp_path / "x").document.folder
+    folder = archive.freeze(DATA, "a.md", tmp_path / "x" / "frozen" / "a").document.folder
     with pytest.raises(ArchiveError, match="not stamped"):
         renew(folder, evidence_files(archive.read_record(folder)), demo_stamper())
     before = sorted(p.name for p in copy[0].rglob("*"))
@@ -471,7 +471,7 @@ def test_the_readmes_commands_work_for_a_demo_stamp_and_a_name_with_a_quote_and_
     tmp_path: Path,
 ) -> None:
     name = "it's a $(plan) `x`.md"
-    folder = archive.freeze_document(DATA, name, "a", tmp_path, demo_stamper()).document.folder
+    folder = archive.freeze(DATA, name, tmp_path / "frozen" / "a", demo_stamper()).document.folder
     assert run_commands(folder).count("Verification: OK") == 2
     assert "NO EVIDENTIAL VALUE" in (folder / "README.md").read_text(encoding="utf-8")
     assert [p.name for p in (folder / "stamps").glob("*.tsr")] == ["demo.demo.tsr"]
@@ -493,7 +493,7 @@ def test_an_intermediate_that_the_tokens_leave_out_is_given_by_the_operators_fol
         assert "issuer" in stamps.pending[0].problem
         operator = add("long", [root], tmp_path / "trust", url=server.url, untrusted=[inter])
         stamper = tsa.stamper([tsa.Source(operator)], SETTINGS)
-        folder = archive.freeze_document(DATA, "a.md", "a", tmp_path, stamper).document.folder
+        folder = archive.freeze(DATA, "a.md", tmp_path / "frozen" / "a", stamper).document.folder
     assert judge(folder, tmp_path / "trust", required=1).status == "protected"
     assert run_commands(folder).count("Verification: OK") == 2
     # An intermediate is no anchor: without the root nothing is proven.
