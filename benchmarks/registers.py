@@ -66,17 +66,17 @@ def make(path: Path, rows: int, *, shuffled: bool = False) -> int:
 
 def ours(path: Path) -> dict[str, object]:
     """Open the register and build the table of an AUC endpoint: all arms, seeds, steps and tasks."""
-    from prereg_kit.registers.cells import cell_table
+    from prereg_kit.registers.cells import CellQuery, cell_table
     from prereg_kit.registers.file import open_register
 
     began = time.perf_counter()
     found = open_register([path])
     opened = time.perf_counter()
-    table = cell_table(
-        found, "episodes", where={"condition": "C2", "split": "test", "regime": "faults_p25"}, value="true_success",
-        arm="arm", arms=("paired", "independent"), pairs="seed", cluster="task", axis="step",
-        axis_values=tuple(map(str, STEPS)),
+    query = CellQuery(
+        where={"condition": "C2", "split": "test", "regime": "faults_p25"}, value="true_success", arm="arm",
+        arms=("paired", "independent"), pairs="seed", cluster="task", axis="step", axis_values=tuple(map(str, STEPS)),
     )  # fmt: skip
+    table = cell_table(found, "episodes", query)
     return {
         "rows": table.rows_used, "successes": int(table.successes.sum()), "cells": table.episodes.size,
         "open_s": opened - began, "aggregate_s": time.perf_counter() - opened,

@@ -24,9 +24,7 @@ def _table(
     plan = request.effective.plan
     counts = request.endpoint.register_ == "counts"
     column, treatment, reference = arms_of(request)
-    table = cells.cell_table(
-        request.registers,
-        request.endpoint.register_,
+    query = cells.CellQuery(
         where=request.where,
         value=value,
         value_kind=request.value_kind(value),
@@ -40,6 +38,7 @@ def _table(
         key=request.key,
         policy=request.policy,
     )
+    table = cells.cell_table(request.registers, request.endpoint.register_, query)
     request.notes += [f"{request.name}: {note}" for note in table.notes]
     return table
 

@@ -132,11 +132,11 @@ def _planned_but_absent(request: Request, error: RegisterError) -> Unknown | Non
 
 def _rate(request: Request, endpoint: Rate) -> Measured:
     how = request.effective.plan.resampling
-    found = cells.count_rate(
-        request.registers, endpoint.register_, where=request.where, numerator=endpoint.count,
-        denominator=endpoint.among, key=request.key, repeats=request.policy.repeats,
-        pooled=tuple(column for column in (how.pairs, how.clusters) if column),
+    query = cells.RateQuery(
+        where=request.where, numerator=endpoint.count, denominator=endpoint.among, key=request.key,
+        repeats=request.policy.repeats, pooled=tuple(column for column in (how.pairs, how.clusters) if column),
     )  # fmt: skip
+    found = cells.count_rate(request.registers, endpoint.register_, query)
     request.notes += [f"{request.name}: {note}" for note in found.notes]
     if found.rate is None:
         return request.unknown(
@@ -156,10 +156,11 @@ def _levels(request: Request) -> tuple[Fraction, ...]:
 
 
 def _luck(request: Request, endpoint: LuckShare) -> Measured:
-    tables = cells.outcome_tables(
-        request.registers, endpoint.register_, where=request.where, value=endpoint.value, each=endpoint.each,
+    query = cells.OutcomeQuery(
+        where=request.where, value=endpoint.value, each=endpoint.each,
         unit=request.effective.plan.resampling.clusters or "task",
     )  # fmt: skip
+    tables = cells.outcome_tables(request.registers, endpoint.register_, query)
     how = request.effective.plan.resampling
     values: dict[str, Fraction] = {}
     lower: dict[tuple[str, Fraction], Fraction] = {}

@@ -15,7 +15,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from prereg_kit.errors import PreregError, RegisterError
-from prereg_kit.registers.cells import Policy, cell_table
+from prereg_kit.registers.cells import CellQuery, Policy, cell_table
 from prereg_kit.registers.file import open_register
 
 SHARED = Path(os.environ.get("PREREG_SHARED", Path(__file__).parents[2].parent / "shared"))
@@ -118,7 +118,7 @@ def table(case: str, name: str, **changes):
         "where": {"eval_set": "final_noisy"}, "value": "success", "arm": "arm", "arms": ("paired", "independent"),
         "pairs": "seed", "cluster": "task_id",
     }  # fmt: skip
-    return cell_table(open_register([CASES / case / name]), "episodes", **{**asked, **changes})
+    return cell_table(open_register([CASES / case / name]), "episodes", CellQuery(**{**asked, **changes}))
 
 
 def refused(case: str, name: str, **changes) -> PreregError:

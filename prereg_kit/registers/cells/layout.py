@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from prereg_kit.errors import UsageError
-from prereg_kit.registers.cells.keys import Field
-from prereg_kit.registers.cells.selection import literals, matches, require_columns
+from prereg_kit.registers.cells.packed_keys import Field
+from prereg_kit.registers.cells.query import CellQuery, literals, several_values
+from prereg_kit.registers.cells.selection import matches, require_columns
 from prereg_kit.registers.cells.source import Rows, Where
 from prereg_kit.registers.formats import CONTEXTS, REPEATS
 
@@ -45,21 +45,13 @@ class Layout:
         """The columns of the key: those of the fields and the fixed ones."""
         return (*(part.column for part in self.fields if part.column), *self.fixed)
 
+    @property
+    def bits_of_repeats(self) -> int:
+        """The lowest bits of a packed key, which number the episodes of one cell."""
+        return sum(each.bits for each in self.repeats)
 
-def lay_out(
-    rows: Rows,
-    where: Where,
-    *,
-    arm: str | None,
-    arms: Sequence[str],
-    pairs: str | None,
-    axis: str | None,
-    axis_values: Sequence[str] | None,
-    cluster: str | None,
-    key: Sequence[str] | None,
-    averaged: Sequence[str],
-    values: Sequence[str],
-) -> Layout:
+
+def lay_out(rows: Rows, query: CellQuery) -> Layout:
     """Sort the columns of a register by what they are to an endpoint.
 
     A key that the plan declares is taken as it stands: its columns that no format lists number repetitions.
@@ -69,44 +61,53 @@ def lay_out(
         RegisterError: `absent-column`.
         UsageError: arms without an arm column, or two dimensions on one column.
     """
-    if bool(arms) != (arm is not None):
-        raise UsageError(
-            "arms and their column go together", expected="both or neither", found=(arm, tuple(arms))
-        )
-    named = [name for name in (arm, pairs, axis, cluster) if name is not None]
-    if len(set(named)) != len(named):
-        raise UsageError("one column cannot be two dimensions of a cell table", found=named)
+    named = query.dimensions
     require_columns(rows, named, "the endpoint's cells")
-    asked = literals(where)
-    several = [name for name, wanted in asked.items() if len(wanted) > 1]
-    mean_over = tuple(dict.fromkeys(n for n in (*averaged, *several) if n not in named and n != "run_id"))
-    identifying = tuple(key) if key is not None else rows.key
-    require_columns(rows, (*(key or ()), *mean_over), "the register's key")
-    rest = [n for n in identifying if n not in named and n not in mean_over and n not in (*values, "run_id")]
-    repeats = [n for n in rest if n in REPEATS or (key is not None and n not in CONTEXTS)]
-
-    def fixed_field(column: str | None, labels: Sequence[str] | None) -> Field:
-        if column is None:
-            return Field("", fixed=("",))
-        if labels is None:
-            return Field(column)
-        type_ = rows.columns[column]
-        return Field(
-            column, fixed=tuple(labels), match=lambda label, wanted: matches(label, str(wanted), type_)
-        )
-
-    added = {
-        column: tuple(labels) for column, labels in ((arm, arms), (axis, axis_values)) if column and labels
-    }
+    averaged = _averaged(query, named)
+    require_columns(rows, (*(query.key or ()), *averaged), "the register's key")
+    repeats, fixed = _others(rows, query, (*named, *averaged))
     return Layout(
         dims=(
-            fixed_field(arm, tuple(arms) or None),
-            fixed_field(pairs, None),
-            fixed_field(axis, axis_values),
-            fixed_field(cluster, None),
+            _field(rows, query.arm, tuple(query.arms) or None),
+            _field(rows, query.pairs),
+            _field(rows, query.axis, query.axis_values),
+            _field(rows, query.cluster),
         ),
-        averaged=tuple(Field(name) for name in mean_over),
+        averaged=tuple(Field(name) for name in averaged),
         repeats=tuple(Field(name) for name in repeats),
-        fixed=tuple(name for name in rest if name not in repeats),
-        where={**added, **asked},
+        fixed=fixed,
+        where={**_of_dimensions(query), **literals(query.where)},
     )
+
+
+def _averaged(query: CellQuery, named: Sequence[str]) -> tuple[str, ...]:
+    """Columns that the plan averages over, in as many words or by listing several values."""
+    wanted = dict.fromkeys((*query.averaged, *several_values(query.where)))
+    return tuple(name for name in wanted if name not in named and name != "run_id")
+
+
+def _others(rows: Rows, query: CellQuery, taken: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The other columns of the key: those that number repetitions, and those that must be constant."""
+    identifying = rows.key if query.key is None else tuple(query.key)
+    rest = [name for name in identifying if name not in (*taken, *query.values, "run_id")]
+    numbering = {name for name in rest if name in REPEATS or (query.key is not None and name not in CONTEXTS)}
+    return (
+        tuple(name for name in rest if name in numbering),
+        tuple(name for name in rest if name not in numbering),
+    )
+
+
+def _field(rows: Rows, column: str | None, labels: Sequence[str] | None = None) -> Field:
+    """A dimension: absent, with the labels that a rule names, or with those that are found."""
+    if column is None:
+        return Field("", fixed=("",))
+    if labels is None:
+        return Field(column)
+    type_ = rows.columns[column]
+    return Field(column, fixed=tuple(labels), match=lambda label, wanted: matches(label, str(wanted), type_))
+
+
+def _of_dimensions(query: CellQuery) -> dict[str, tuple[str, ...]]:
+    """The conditions that the arms and the points of an axis add."""
+    added = ((query.arm, query.arms), (query.axis, query.axis_values))
+    return {column: tuple(labels) for column, labels in added if column and labels}

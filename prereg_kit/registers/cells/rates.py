@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from prereg_kit.registers.cells.constants import Constants
-from prereg_kit.registers.cells.counts import whole_counts
-from prereg_kit.registers.cells.keys import Field, Packer
+from prereg_kit.registers.cells.constant_columns import ConstantColumns
+from prereg_kit.registers.cells.count_rows import whole_counts
+from prereg_kit.registers.cells.exact_sums import Sums
 from prereg_kit.registers.cells.labels import canonical_order, text_of
-from prereg_kit.registers.cells.locate import located
-from prereg_kit.registers.cells.repeats import settle
-from prereg_kit.registers.cells.selection import literals
-from prereg_kit.registers.cells.source import Rows, Source, ValueKind, Where
-from prereg_kit.registers.cells.sums import Sums
-from prereg_kit.registers.cells.walk import Walk
+from prereg_kit.registers.cells.local_codes import located
+from prereg_kit.registers.cells.packed_keys import Field, Keys, Packer
+from prereg_kit.registers.cells.query import RateQuery, several_values
+from prereg_kit.registers.cells.repeats import Repeats, find_repeats
+from prereg_kit.registers.cells.source import Label, Rows, Source, ValueKind
+from prereg_kit.registers.cells.walk import Part, Walk
 from prereg_kit.registers.formats import CONTEXTS, REPEATS
 
 POOLED = frozenset({"run_id", "seed", "step", "row", "task", *REPEATS})
@@ -46,31 +47,78 @@ class Count:
         return Fraction(self.numerator, self.denominator) if self.denominator else None
 
 
-def count_rate(
-    registers: Source,
-    kind: str,
-    *,
-    where: Where,
-    numerator: str,
-    denominator: str | None = None,
-    by: str | None = "run_id",
-    key: Sequence[str] | None = None,
-    repeats: Literal["refuse", "drop_exact"] = "refuse",
-    pooled: Sequence[str] = (),
-) -> Count:
+@dataclass(frozen=True)
+class _Columns:
+    """What is counted among what: in `counts` whole numbers that are summed, elsewhere flags."""
+
+    numerator: str
+    denominator: str | None
+    summed: bool
+
+    @property
+    def kinds(self) -> Mapping[str, ValueKind]:
+        kind: ValueKind = "number" if self.summed else "boolean"
+        return {name: kind for name in (self.numerator, self.denominator) if name is not None}
+
+
+class _Tally:
+    """Both counts by cell; a cell is a label of the column that the rate is split by."""
+
+    def __init__(self, columns: _Columns) -> None:
+        self._columns = columns
+        self.counted, self.admitted = Sums(), Sums()
+        self.outside = 0
+
+    def add(self, walk: Walk, part: Part, cells: Keys, size: int) -> None:
+        """Add a part's rows to their cells, of which there are at most `size`."""
+        self.counted.reshape((size,))
+        self.admitted.reshape((size,))
+        top, bottom = self._counts(walk, part)
+        self.counted.add(cells, top, 1)
+        self.admitted.add(cells, bottom, 1)
+
+    def _counts(self, walk: Walk, part: Part) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        named = self._columns
+        if named.summed:
+            assert named.denominator is not None
+            return whole_counts(walk, part, named.numerator, named.denominator, least=0)
+        top = part.numerators(named.numerator)
+        bottom = (
+            part.numerators(named.denominator) if named.denominator else np.ones(part.size, dtype=np.int64)
+        )
+        self.outside += int(((top != 0) & (bottom == 0)).sum())
+        return top * (bottom != 0), bottom
+
+    def take_out(self, repeats: Repeats, shift: int) -> None:
+        """Subtract what was counted too often; `shift` bits of a key number the rows of a cell."""
+        named = self._columns
+        tops = repeats.values[named.numerator]
+        bottoms = repeats.values[named.denominator] if named.denominator else [Fraction(1)] * len(tops)
+        cells = (repeats.keys >> shift).tolist()
+        for cell, extra, top, bottom in zip(cells, repeats.extra.tolist(), tops, bottoms, strict=True):
+            self.counted.totals[cell] -= extra * int(top if named.summed else top * bottom)
+            self.admitted.totals[cell] -= extra * int(bottom)
+
+    def per(self, labels: Sequence[Label]) -> dict[str, tuple[int, int]]:
+        """Both counts by label, in canonical order."""
+        places = {(type(label), label): i for i, label in enumerate(labels)}
+        return {
+            text_of(label): (
+                int(self.counted.totals[places[type(label), label]]),
+                int(self.admitted.totals[places[type(label), label]]),
+            )
+            for label in canonical_order(labels)
+        }
+
+
+def count_rate(registers: Source, kind: str, query: RateQuery) -> Count:
     """Count rows, or sum counts, over runs, steps, groups and tasks, and over nothing else unless `where` says so.
 
     Args:
         registers: where the rows come from.
         kind: the kind of register. In `counts` both columns hold whole numbers, which are summed; elsewhere both
             are flags (true/false, 0/1).
-        where: conditions on columns; a column given several values is pooled over them.
-        numerator: the flag that is counted, among rows that have the
-        denominator: flag; None admits every selected row (in `counts`: the column `episodes`).
-        by: a column to split by, where the register has it.
-        key: the columns that identify a row, or None for the register's default.
-        repeats: what to do with rows of the same key and the same values.
-        pooled: further columns to pool over, for instance a plan's own pairing column and repeated units.
+        query: which rows and columns.
 
     Raises:
         RegisterError: as in `cell_table`: `mixed` for rows of several conditions, arms, splits, ...;
@@ -78,84 +126,62 @@ def count_rate(
     """
     rows = registers.rows(kind)
     summed = kind == "counts"
-    if summed and denominator is None:
-        denominator = "episodes"
-    value_kind: ValueKind = "number" if summed else "boolean"
-    kinds = {name: value_kind for name in (numerator, denominator) if name is not None}
-    split = by if by in rows.columns and by not in rows.lacking else None
-    identifying = tuple(key) if key is not None else tuple(name for name in rows.key if name not in kinds)
-    contexts = Constants(_contexts(rows, where, identifying, (*pooled, *kinds), declared=key is not None))
+    columns = _Columns(query.numerator, query.denominator or ("episodes" if summed else None), summed)
+    identifying = _identifying(rows, query, columns)
+    split = query.by if query.by in rows.columns and query.by not in rows.lacking else None
     first = Field(split) if split else Field("", fixed=("",))
     below = tuple(Field(name) for name in identifying if name != split)
-    names = tuple(part.column for part in (first, *below) if part.column)
-    walk = Walk(rows, where, key=names, values=kinds)
-    packer = Packer((first, *below), rows.size)
-    counted, admitted = Sums(), Sums()
-    used = outside = 0
-    for part in walk:
-        _, locals_ = located(part, packer.fields, walk)
-        keys = packer.pack(locals_, part.size)
+
+    def reading() -> Walk:
+        names = tuple(part.column for part in (first, *below) if part.column)
+        return Walk(rows, query.where, key=names, values=columns.kinds)
+
+    walk = reading()
+    packer, tally = Packer((first, *below), rows.size), _Tally(columns)
+    contexts = ConstantColumns(_contexts(query, identifying, tuple(columns.kinds)))
+    used = 0
+    for each in walk:
+        part, codes = located(each, packer.fields, walk)
+        keys = packer.pack(codes, part.size)
         part.use()
         contexts.look(part)
-        counted.reshape((1 << first.bits,))
-        admitted.reshape((1 << first.bits,))
-        cells = keys >> sum(each.bits for each in below)
-        if summed:
-            assert denominator is not None
-            top, bottom = whole_counts(walk, part, numerator, denominator, least=0)
-        else:
-            top = part.numerators(numerator)
-            bottom = part.numerators(denominator) if denominator else np.ones(part.size, dtype=np.int64)
-            outside += int(((top != 0) & (bottom == 0)).sum())
-            top = top * (bottom != 0)
-        counted.add(cells, top, 1)
-        admitted.add(cells, bottom, 1)
+        tally.add(walk, part, keys >> _bits(below), 1 << first.bits)
         used += part.size
     contexts.require(walk)
     notes: list[str] = []
     repeated = packer.repeated() if below else packer.kept()[:0]
     if len(repeated):
-        corrections = settle(
-            Walk(rows, where, key=names, values=kinds), packer, repeated, tuple(kinds), repeats
+        repeats = find_repeats(reading(), packer, repeated, query.repeats)
+        tally.take_out(repeats, _bits(below))
+        used -= repeats.dropped
+        notes.append(repeats.note)
+    if tally.outside:
+        notes.append(
+            f"{tally.outside} rows have {query.numerator} but not {columns.denominator}, and are not counted"
         )
-        shift = sum(each.bits for each in below)
-        for i, (packed, extra) in enumerate(
-            zip(corrections.keys.tolist(), corrections.extra.tolist(), strict=True)
-        ):
-            bottom_once = int(corrections.values[denominator][i]) if denominator else 1
-            top_once = int(corrections.values[numerator][i])
-            counted.totals[packed >> shift] -= extra * (top_once if summed else top_once * bottom_once)
-            admitted.totals[packed >> shift] -= extra * bottom_once
-        used -= corrections.dropped
-        notes.append(corrections.note)
-    labels = first.labels(walk.scan.levels[split]) if split else []
-    per = {
-        text_of(label): (int(counted.totals[labels.index(label)]), int(admitted.totals[labels.index(label)]))
-        for label in canonical_order(labels)
-    }
-    if outside:
-        notes.append(f"{outside} rows have {numerator} but not {denominator}, and are not counted")
     return Count(
-        int(counted.totals.sum()),
-        int(admitted.totals.sum()),
-        per,
-        used,
-        rows.size - used,
-        outside,
-        tuple(notes),
+        numerator=int(tally.counted.totals.sum()),
+        denominator=int(tally.admitted.totals.sum()),
+        per=tally.per(walk.labels(first) if split else []),
+        rows_used=used,
+        rows_unused=rows.size - used,
+        rows_outside=tally.outside,
+        notes=tuple(notes),
     )
 
 
-def _contexts(
-    rows: Rows, where: Where, identifying: Sequence[str], free: Sequence[str], *, declared: bool
-) -> tuple[str, ...]:
+def _bits(fields: Sequence[Field]) -> int:
+    return sum(each.bits for each in fields)
+
+
+def _identifying(rows: Rows, query: RateQuery, columns: _Columns) -> tuple[str, ...]:
+    if query.key is not None:
+        return tuple(query.key)
+    return tuple(name for name in rows.key if name not in columns.kinds)
+
+
+def _contexts(query: RateQuery, identifying: Sequence[str], values: Sequence[str]) -> tuple[str, ...]:
     """The columns that must be constant: as in a cell table, those of a key that do not number rows."""
-    several = {name for name, wanted in literals(where).items() if len(wanted) > 1}
-    return tuple(
-        name
-        for name in identifying
-        if name not in POOLED
-        and name not in several
-        and name not in free
-        and (not declared or name in CONTEXTS)
-    )
+    free = {*POOLED, *several_values(query.where), *query.pooled, *values}
+    declared = query.key is not None
+    return tuple(name for name in identifying if name not in free and (not declared or name in CONTEXTS))

@@ -11,17 +11,13 @@ from prereg_kit.errors import RegisterError
 from prereg_kit.errors import Where as Place
 from prereg_kit.plan.fields import exact
 from prereg_kit.registers.cells.labels import listing, shown
+from prereg_kit.registers.cells.query import literals
 from prereg_kit.registers.cells.source import Block, Label, Levels, Mask, Rows, Scan, Where
 from prereg_kit.registers.formats import ColumnType
 
 TRUTH = {"True": True, "true": True, "1": True, "False": False, "false": False, "0": False}
 """The only texts that are read as truth values."""
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
-
-
-def literals(where: Where) -> dict[str, tuple[str, ...]]:
-    """Every condition as a tuple of texts."""
-    return {name: (wanted,) if isinstance(wanted, str) else tuple(wanted) for name, wanted in where.items()}
 
 
 def require_columns(rows: Rows, names: Sequence[str], purpose: str) -> None:

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from prereg_kit.errors import RegisterError
 from prereg_kit.errors import Where as Place
-from prereg_kit.registers.cells.complete import Grid, missing_cells
-from prereg_kit.registers.cells.keys import Field, Keys
+from prereg_kit.registers.cells.completeness import Grid, missing_cells
 from prereg_kit.registers.cells.labels import canonical_order
+from prereg_kit.registers.cells.packed_keys import Field, Keys
 from prereg_kit.registers.cells.source import Label
 
 SMALL = 1 << 22

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,8 @@ import numpy.typing as npt
 from prereg_kit.errors import RegisterError
 from prereg_kit.errors import Where as Place
 from prereg_kit.registers.cells.labels import key_text
+from prereg_kit.registers.cells.packed_keys import Field
+from prereg_kit.registers.cells.query import MissingPolicy
 from prereg_kit.registers.cells.selection import Selector, require_columns
 from prereg_kit.registers.cells.source import (
     BAD,
@@ -23,14 +25,13 @@ from prereg_kit.registers.cells.source import (
     Block,
     Ints,
     Label,
+    Levels,
     Mask,
     Rows,
     Scan,
     ValueKind,
     Where,
 )
-
-MissingPolicy = Literal["refuse", "exclude"]
 
 
 @dataclass
@@ -132,6 +133,11 @@ class Walk:
         self.selector.require_present(self.scan)
         if not self.used:
             raise self.selector.nothing()
+
+    def labels(self, field: Field) -> list[Label]:
+        """The labels of a key's field by local code, as far as the pass has come."""
+        levels = self.scan.levels.get(field.column)
+        return field.labels(Levels() if levels is None else levels)
 
     def key_at(self, block: Block, row: int) -> dict[str, Label]:
         """The key of a block's row, for a message; a missing part is None."""

@@ -10,7 +10,7 @@ from prereg_kit.registers.cells.labels import listing, text_of
 from prereg_kit.registers.cells.walk import Part, Walk
 
 
-class Constants:
+class ConstantColumns:
     """The columns that must not vary: which levels each took over the selected rows.
 
     Args:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from prereg_kit.errors import RegisterError
-from prereg_kit.registers.cells.keys import Field, Keys, Packer
 from prereg_kit.registers.cells.labels import key_text
+from prereg_kit.registers.cells.packed_keys import Field, Keys, Packer
 from prereg_kit.registers.cells.selection import require_columns
 from prereg_kit.registers.cells.source import Source, Where
 from prereg_kit.registers.cells.walk import Part, Walk

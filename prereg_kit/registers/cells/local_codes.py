@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from prereg_kit.registers.cells.keys import Field
+from prereg_kit.registers.cells.packed_keys import Field
 from prereg_kit.registers.cells.walk import Part, Walk
 
 
