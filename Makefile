@@ -5,7 +5,7 @@ BIN     = $(VENV)/bin
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BUILD  ?= build
 
-.PHONY: help reports demo demo-train test test-kit test-slow lint docs dist bench fuzz check-tsa clean
+.PHONY: help reports demo demo-train test test-kit test-slow lint docs dist bench fuzz check-tsa check-gpu clean
 
 help:
 	@echo 'make demo        freeze, verify, decide and render a small study and a published one (no torch)'
@@ -15,6 +15,7 @@ help:
 	@echo 'make lint        ruff and mypy;  make bench  benchmarks;  make test-slow  the slow checks'
 	@echo 'make docs        the documentation site, with the reference of the library;  make dist  the wheel'
 	@echo 'make check-tsa   ask every configured timestamping authority (needs a network)'
+	@echo 'make check-gpu   kernels, memory, engine and weight push of the full tier (needs one GPU; never run yet)'
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -80,6 +81,10 @@ fuzz: $(VENV)/.dev  # coverage-guided where atheris is installed (the `fuzz` ext
 
 check-tsa: $(VENV)/.kit
 	$(BIN)/prereg trust check
+
+check-gpu: $(VENV)/.study
+	$(PIP) --editable '.[study,gpu]'
+	$(BIN)/python -m study.training.gpu_check
 
 clean:
 	rm -rf $(BUILD) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -71,7 +71,7 @@ class LanguageModelPolicy:
                 return
             ((name, arguments),) = calls
             reply = yield Call(name, arguments)
-            forced = self.wire.result(name, reply.text)
+            forced = self.wire.results([reply.text])
             used += len(forced)
             if used >= completion:
                 return

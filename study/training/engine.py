@@ -2,8 +2,8 @@
 
 TRL's colocated sampler seeds the engine by process index and gives every request of a batch one SamplingParams, so
 `args.seed` does nothing and a seed in `generation_kwargs` makes siblings identical (trl#7040). Here every request
-carries the seed of (run, step, row, slot, turn). `weight_sync` and `sampler_seed` keep upstream's behaviour under
-`paper`. Nothing here imports vllm before `start`; the tests use a fake engine with the same interface.
+carries the seed of (run, step, row, slot, turn); the trap `sampler_seed` keeps upstream's behaviour under `paper`.
+Nothing here imports vllm before `start`. The tests use a fake engine with the same interface.
 """
 
 from __future__ import annotations
@@ -12,25 +12,20 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from study.config.run_config import Rollouts
 from study.errors import CannotStartError, StudyError
 from study.training.divergence import require_probabilities
-from study.training.model import merged
 from study.training.rollout import Rollout
 
-_BLOCK = 1 << 24
 
-
-def start(model_path: str, settings: Rollouts, rows: int) -> Any:
+def start(model_path: str, settings: Rollouts, rows: int, **options: Any) -> Any:
     """A colocated vllm engine with the arguments that TRL 1.12.0 gives it.
 
     Args:
         model_path: name or folder of the weights.
         settings: context and memory share.
         rows: most sequences at once.
+        **options: further arguments of `LLM`, for a check without weights or tokenizer.
 
     Raises:
         CannotStartError: vllm is not installed.
@@ -56,7 +51,13 @@ def start(model_path: str, settings: Rollouts, rows: int) -> Any:
         max_num_batched_tokens=4096,
         logprobs_mode="processed_logprobs",
         enable_prefix_caching=False,  # useless on gated-delta layers
+        **options,
     )
+
+
+def model_of(llm: Any) -> Any:
+    """The engine's own model, in this process because the launcher is external; it takes pushed weights."""
+    return llm.llm_engine.model_executor.driver_worker.model_runner.model
 
 
 def _vllm_params(**values: Any) -> Any:
@@ -138,68 +139,3 @@ class TurnSampler:
                     rollout.done = True
                     continue
                 rollout.turn_of(tokens, logps)
-
-
-def checksum(tensors: Iterable[tuple[str, Tensor]]) -> int:
-    """A 64-bit checksum of tensors' bits, computed where they lie; one changed bit changes it."""
-    total = 0
-    for place, (_, tensor) in enumerate(tensors, 1):
-        flat = tensor.detach().contiguous().view(-1).view(torch.uint8)
-        for first in range(0, flat.numel(), _BLOCK):
-            block = flat[first : first + _BLOCK].to(torch.int64)
-            weight = torch.arange(first, first + block.numel(), device=block.device) % 1_000_003 + place
-            total = (total * 31 + int((block * weight).sum())) % (1 << 64)
-    return total
-
-
-def base_tensors(model: Any) -> list[tuple[str, Tensor]]:
-    """The frozen base under a PEFT model, by name."""
-    return [
-        (name, tensor) for name, tensor in model.get_base_model().state_dict().items() if ".lora_" not in name
-    ]
-
-
-class WeightSync:
-    """Pushes the current policy to the sampler, once per optimiser step.
-
-    Args:
-        model: the PEFT model in training.
-        load: takes (name, tensor) pairs, as vllm's `model.load_weights` does.
-        mode: `paper` merges and unmerges in place, which rounds the sampler's policy and lets a bf16 base drift
-            (trl#6688); `clean` adds out of place and proves after each push that the base is bit for bit the same.
-
-    The bf16 sampler still sees weights rounded to bf16; what `clean` removes is the drift of the base.
-    """
-
-    def __init__(self, model: Any, load: Callable[[list[tuple[str, Tensor]]], Any], mode: str) -> None:
-        self._model = model
-        self._load = load
-        self._mode = mode
-        self._step: int | None = None
-        self._base = checksum(base_tensors(model)) if mode == "clean" else 0
-
-    def push(self, step: int) -> bool:
-        """Push if this step's weights have not been pushed; True if they were pushed now.
-
-        Raises:
-            StudyError: the base changed under `clean`.
-        """
-        if step == self._step:
-            return False
-        if self._mode == "paper":
-            self._model.merge_adapter()
-            try:
-                self._load(
-                    [
-                        (name.replace(".base_layer.", "."), tensor)
-                        for name, tensor in base_tensors(self._model)
-                    ]
-                )
-            finally:
-                self._model.unmerge_adapter()
-        else:
-            self._load(list(merged(self._model).items()))
-            if checksum(base_tensors(self._model)) != self._base:
-                raise StudyError("the frozen base changed during a weight sync")
-        self._step = step
-        return True

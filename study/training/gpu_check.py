@@ -1,8 +1,10 @@
-"""A prepared check for a machine with one GPU: `python -m study.training.gpu_check [--no-engine]`.
+"""A prepared check for a machine with one GPU: `make check-gpu`, or `python -m study.training.gpu_check [--no-engine]`.
 
-NEVER RUN so far: no GPU was at hand when it was written. It needs no published weights: a randomly initialised
-model of the full shape goes through kernels, adapters, one backward pass, a weight sync and sibling sampling, and
-each line it prints is a measurement. Exit code 1 if anything is not as the full tier needs it.
+NEVER RUN so far: no GPU was at hand when it was written. It needs no published weights. A randomly initialised
+model of the full shape goes through kernels, adapters and one backward pass. Then the engine that a run starts is
+started with weights of its own, samples, takes a weight push and samples again: after the push, and not before, its
+probabilities must be the trainer's. Each line that is printed is a measurement. Exit code 0 if all is as the full
+tier needs it, 1 if something is not, 3 if there is no GPU and nothing was checked.
 """
 
 from __future__ import annotations
@@ -17,10 +19,17 @@ from typing import Any
 import torch
 
 from study.config.file import read_tier, resolve
+from study.config.run_config import PretrainedPolicy, RunConfig
+from study.errors import ConfigError
 from study.training import delta_rule, engine, memory, seeds
 from study.training import model as models
+from study.training.weight_sync import WeightSync, prefix_of
 
 GIB = 2**30
+PROMPT = list(range(1000, 1064))
+SIBLINGS = 8
+AGREE = 0.1  # nats a token; bf16 rounding stays below it
+APART = 5.0  # times that distance: what another model is away at least
 
 
 class Checks:
@@ -36,7 +45,7 @@ class Checks:
         sys.stdout.flush()
 
 
-def model_checks(checks: Checks, run: Any) -> Any:
+def model_checks(checks: Checks, run: RunConfig) -> Any:
     """Kernels, adapters, one forward and backward pass, and the memory it took."""
     for name, origin in delta_rule.bound().items():
         checks.say(name, origin, name != "chunk_gated_delta_rule" or origin.startswith("fla."))
@@ -45,6 +54,8 @@ def model_checks(checks: Checks, run: Any) -> Any:
         base = models.CausalLM(models.published_shape()).to(torch.bfloat16)
     model: Any = models.adapt(base, run.tier.lora, run.seed)
     policy = run.tier.policy
+    if not isinstance(policy, PretrainedPolicy):
+        raise ConfigError("not a tier for a published model", found=run.tier.name)
     found = models.adapter_size(model)
     checks.say("adapters", found, found == (policy.adapter_modules, policy.adapter_coordinates))
     model.get_base_model().gradient_checkpointing_enable()
@@ -71,69 +82,89 @@ def sync_checks(checks: Checks, model: Any) -> None:
         for name, parameter in model.named_parameters():
             if "lora_B" in name:
                 parameter.normal_(std=1e-4)
-    pushed: list[tuple[str, torch.Tensor]] = []
+    seen: dict[str, torch.Tensor] = {}
     started = time.perf_counter()
-    engine.WeightSync(model, pushed.extend, "clean").push(0)
-    checks.say("weight sync with proof, seconds", round(time.perf_counter() - started, 2), bool(pushed))
+    WeightSync(model, seen.update, prefix_of("Qwen3_5ForCausalLM"), "clean").push(0)
+    checks.say("weight sync with proof, seconds", round(time.perf_counter() - started, 2), bool(seen))
     name, module = next((n, m) for n, m in model.get_base_model().named_modules() if hasattr(m, "lora_A"))
     delta = module.get_delta_weight("default").float()
-    seen = dict(pushed)[f"{name}.weight"].float() - module.base_layer.weight.float()
+    moved = seen[f"{name}.weight"].float() - module.base_layer.weight.float()
     checks.say(
-        "share of the first update that bf16 rounding loses", float((seen - delta).norm() / delta.norm())
+        "share of the first update that bf16 rounding loses", float((moved - delta).norm() / delta.norm())
     )
 
 
-def engine_checks(checks: Checks, run: Any, model: Any) -> None:
-    """Siblings differ, equal seeds repeat, and the sampler's probabilities are near the trainer's."""
-    from vllm import LLM, SamplingParams
-
+def engine_checks(checks: Checks, run: RunConfig, model: Any) -> None:
+    """The engine of a run, without the published weights: it samples, takes a push, and samples by the pushed ones."""
     with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        config = model.get_base_model().config.to_dict() | {"architectures": ["Qwen3_5ForCausalLM"]}
-        plain = models.CausalLM(models.published_shape()).to(torch.bfloat16)
-        plain.load_state_dict(models.merged(model), strict=False)
-        plain.save_pretrained(folder)
-        (folder / "config.json").write_text(json.dumps(config))
-        llm = LLM(
-            model=str(folder),
+        _write_config(Path(place))
+        llm = engine.start(
+            place,
+            run.tier.rollouts,
+            SIBLINGS,
+            load_format="dummy",  # random weights of the published class's own shape
             skip_tokenizer_init=True,
-            gpu_memory_utilization=run.tier.rollouts.gpu_memory_share,
-            max_model_len=run.tier.rollouts.context,
-            logprobs_mode="processed_logprobs",
-            enable_prefix_caching=False,
+            language_model_only=True,
         )
-        prompt = {"prompt_token_ids": list(range(1000, 1064))}
-
-        def sampled() -> list[Any]:
-            params = [
-                SamplingParams(
-                    temperature=1.0,
-                    max_tokens=64,
-                    logprobs=0,
-                    detokenize=False,
-                    seed=seeds.integer("sample", run.seed, 0, 0, slot, 0, bits=62),
-                )
-                for slot in range(8)
-            ]
-            outputs: list[Any] = llm.generate([prompt] * 8, sampling_params=params, use_tqdm=False)
-            return outputs
-
-        first, again = sampled(), sampled()
-        texts = [tuple(one.outputs[0].token_ids) for one in first]
-        checks.say("different siblings of 8", len(set(texts)), len(set(texts)) == 8)
-        same = sum(tuple(one.outputs[0].token_ids) == text for one, text in zip(again, texts, strict=True))
-        checks.say("siblings repeated by equal seeds, of 8 (statistical, not promised)", same)
-        tokens = torch.tensor([prompt["prompt_token_ids"] + list(texts[0])], device="cuda")
-        with torch.no_grad():
-            logits = model(input_ids=tokens, use_cache=False).logits[0, 63:-1].float()
-        logp = logits.log_softmax(-1).gather(1, tokens[0, 64:].unsqueeze(1)).squeeze(1)
-        theirs = torch.tensor(
-            [row[token].logprob for row, token in zip(first[0].outputs[0].logprobs, texts[0], strict=True)]
-        )
-        gap = (logp.cpu() - theirs).abs()
+        inner = engine.model_of(llm)
+        checks.say("class of the engine's model", type(inner).__name__, type(inner).__name__ == _PUBLISHED)
+        before = _gap(model, *_sampled(llm, run)[0])
+        WeightSync(model, inner.load_weights, prefix_of(type(inner).__name__), "clean").push(0)
+        first, again = _sampled(llm, run), _sampled(llm, run)
+        after = _gap(model, *first[0])
+        checks.say("nats a token between trainer and engine, after the push", after, after < AGREE)
+        checks.say("the same before the push, with weights of its own", before, before > APART * after)
+        texts = {tuple(tokens) for tokens, _ in first}
+        checks.say(f"different siblings of {SIBLINGS}", len(texts), len(texts) == SIBLINGS)
+        same = sum(one == other for (one, _), (other, _) in zip(first, again, strict=True))
         checks.say(
-            "sampling against training log-probability, mean and max", (float(gap.mean()), float(gap.max()))
+            f"siblings repeated by equal seeds, of {SIBLINGS} (a figure of statistics, not promised)", same
         )
+
+
+_PUBLISHED = "Qwen3_5ForConditionalGeneration"
+
+
+def _write_config(folder: Path) -> None:
+    """A config.json of the published shape: language model and vision tower, no weights."""
+    from transformers.models.qwen3_5 import Qwen3_5Config
+
+    config = Qwen3_5Config(text_config=models.published_shape().to_dict(), tie_word_embeddings=True)
+    value = config.to_dict() | {"architectures": [_PUBLISHED], "torch_dtype": "bfloat16"}
+    (folder / "config.json").write_text(json.dumps(value))
+
+
+def _sampled(llm: Any, run: RunConfig) -> list[tuple[list[int], list[float]]]:
+    """Tokens and log-probabilities of eight siblings, each with a seed of its own."""
+    from vllm import SamplingParams
+
+    params = [
+        SamplingParams(
+            temperature=1.0,
+            max_tokens=64,
+            logprobs=0,
+            detokenize=False,
+            seed=seeds.integer("sample", run.seed, 0, 0, slot, 0, bits=62),
+        )
+        for slot in range(SIBLINGS)
+    ]
+    prompt = {"prompt_token_ids": PROMPT}
+    found = []
+    for output in llm.generate([prompt] * SIBLINGS, sampling_params=params, use_tqdm=False):
+        answer = output.outputs[0]
+        tokens = list(answer.token_ids)
+        logps = [row[token].logprob for row, token in zip(answer.logprobs, tokens, strict=True)]
+        found.append((tokens, logps))
+    return found
+
+
+def _gap(model: Any, sampled: list[int], logps: list[float]) -> float:
+    """Mean distance between the trainer's and the engine's log-probabilities of the sampled tokens."""
+    tokens = torch.tensor([PROMPT + sampled], device="cuda")
+    with torch.no_grad():
+        logits = model(input_ids=tokens, use_cache=False).logits[0, len(PROMPT) - 1 : -1].float()
+    ours = logits.log_softmax(-1).gather(1, tokens[0, len(PROMPT) :].unsqueeze(1)).squeeze(1)
+    return float((ours.cpu() - torch.tensor(logps)).abs().mean())
 
 
 def main() -> int:

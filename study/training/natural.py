@@ -28,6 +28,7 @@ SYSTEM = (
     "Tools can fail: read each reply before you go on."
 )
 
+_KEPT = 10_000  # tokenised results: many episodes read the same orders
 _CALL = re.compile(r"<tool_call>\s*<function=([^\n>]+)>\s*(.*?)\s*</function>\s*</tool_call>", re.DOTALL)
 _PARAMETER = re.compile(r"<parameter=([^\n>]+)>\n?(.*?)\n?</parameter>", re.DOTALL)
 
@@ -51,7 +52,7 @@ class NaturalWire:
         if stop is None or stop == tokenizer.unk_token_id:
             raise StudyError(f"the tokenizer has no {END} token")
         self._stop = int(stop)
-        self._results: dict[str, list[int]] = {}
+        self._known: dict[str, list[int]] = {}
 
     @property
     def stop(self) -> frozenset[int]:
@@ -76,16 +77,15 @@ class NaturalWire:
         """The prompt's tokens up to the policy's first own one."""
         return self._tokens(self.text(request))
 
-    def result(self, name: str, text: str) -> list[int]:
-        """A tool result after an end-of-turn mark, up to the policy's next own token."""
-        known = self._results.get(text)
+    def results(self, texts: Sequence[str]) -> list[int]:
+        """One turn's tool results after its end-of-turn mark, up to the policy's next own token."""
+        replies = "".join(f"\n<tool_response>\n{text.strip()}\n</tool_response>" for text in texts)
+        between = f"\n<|im_start|>user{replies}{END}\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
+        known = self._known.get(between)
         if known is None:
-            known = self._tokens(
-                f"\n<|im_start|>user\n<tool_response>\n{text.strip()}\n</tool_response>{END}\n"
-                "<|im_start|>assistant\n<think>\n\n</think>\n\n"
-            )
-            if len(self._results) < 10_000:
-                self._results[text] = known
+            known = self._tokens(between)
+            if len(self._known) < _KEPT:
+                self._known[between] = known
         return known
 
     def call(self, turn: Sequence[int]) -> list[Call]:

@@ -41,8 +41,8 @@ class Wire(Protocol):
         """The prompt up to the policy's first own token."""
         ...
 
-    def result(self, name: str, text: str) -> list[int]:
-        """A tool result up to the policy's next own token."""
+    def results(self, texts: Sequence[str]) -> list[int]:
+        """The replies to one turn's calls, in order, up to the policy's next own token."""
         ...
 
     def call(self, turn: Sequence[int]) -> list[Call]:
@@ -84,7 +84,7 @@ class Rollout:
         prompt: prompt tokens. ids: completion tokens. mask: 1 own, 0 forced, aligned with `ids`.
         logps: log-probability of each own token at sampling, 0.0 for forced ones.
         turns: own turns completed. late_tokens: own tokens sampled after the episode had ended.
-        dropped: tool results that did not fit. malformed: turns without a readable call.
+        dropped: turns whose tool results did not fit. malformed: turns without a readable call.
         done: no further token is wanted.
     """
 
@@ -164,14 +164,17 @@ class Rollout:
             self.malformed += 1
             self.done = True
             return
+        texts = []
         for name, arguments in calls:
-            text = self.environment.act(name, arguments)
+            texts.append(self.environment.act(name, arguments))
             if self.environment.over and self._limits.finish_turn == "clean":
                 self.done = True
                 return
-            self._append(self._wire.result(name, text))
-            if self.done:
-                return
+        self._append(
+            self._wire.results(texts)
+        )  # together: the template gives all replies of a turn one user turn
+        if self.done:
+            return
         if self.turns >= self._limits.turns or len(self.ids) >= self._limits.completion:
             self.done = True
             return

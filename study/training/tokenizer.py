@@ -213,9 +213,9 @@ class CompactWire:
         """`<ask>`, the request, `<act>`."""
         return [self._ask, *self.encode(request), self._act]
 
-    def result(self, name: str, text: str) -> list[int]:
-        """A tool result and `<act>`."""
-        return [*self.encode(text), self._act]
+    def results(self, texts: Sequence[str]) -> list[int]:
+        """The tool results of a turn and `<act>`."""
+        return [*self.encode(" ".join(texts)), self._act]
 
     def written(self, name: str, arguments: dict[str, object]) -> list[int]:
         """Tokens of a call, as an expert writes it.

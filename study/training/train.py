@@ -34,6 +34,7 @@ from study.training.progress import Progress, Tell
 from study.training.rollout import Limits, Rollout
 from study.training.settings import trl_arguments
 from study.training.trainer import PairedTrainer
+from study.training.weight_sync import WeightSync, prefix_of
 
 _GRPOConfig: Any = trl.GRPOConfig  # type: ignore[attr-defined]
 
@@ -181,8 +182,8 @@ def engine_parts(run: RunConfig, model: Any, wire: Any, llm: Any, **options: Any
         **options: for `TurnSampler`.
     """
     traps = run.tier.traps
-    inner = llm.llm_engine.model_executor.driver_worker.model_runner.model
-    sync = engine.WeightSync(model, inner.load_weights, traps.weight_sync)
+    inner = engine.model_of(llm)
+    sync = WeightSync(model, inner.load_weights, prefix_of(type(inner).__name__), traps.weight_sync)
     sampler = engine.TurnSampler(
         llm, run.tier.rollouts, wire.stop, seeded=traps.sampler_seed == "clean", **options
     )

@@ -25,9 +25,8 @@ from study.theory.advantages import mean_centred, standardised
 from study.training import importance, seeds
 from study.training.arms import Seat, proven, seat
 from study.training.divergence import require
+from study.training.passes import cuts
 from study.training.rollout import Rollout
-
-CHUNK_TOKENS = 4096  # padded tokens of one forward pass on a CPU; larger ones fall out of cache
 
 
 @dataclass
@@ -215,16 +214,11 @@ class PairedTrainer(_GRPOTrainer):  # type: ignore[misc]
         return total
 
     def _parts(self, inputs: dict[str, Any], kept: Tensor) -> list[dict[str, Any]]:
-        """The kept rows in length order, cut into passes of about `CHUNK_TOKENS`, padding trimmed."""
+        """The kept rows in length order, cut into passes, padding trimmed."""
         lengths = (inputs["prompt_mask"].sum(1) + inputs["completion_mask"].sum(1))[kept]
         order = kept[torch.argsort(lengths, stable=True)]
         parts = []
-        first = 0
-        ascending = torch.sort(lengths).values.tolist()
-        while first < len(order):
-            last = first + 1
-            while last < len(order) and (last + 1 - first) * ascending[last] <= CHUNK_TOKENS:
-                last += 1
+        for first, last in cuts(torch.sort(lengths).values.tolist()):
             rows = order[first:last]
             part = {
                 key: value[rows] if isinstance(value, Tensor) and value.ndim else value
@@ -238,7 +232,6 @@ class PairedTrainer(_GRPOTrainer):  # type: ignore[misc]
                 if key in part:
                     part[key] = part[key][:, :right]
             parts.append(part)
-            first = last
         return parts
 
     def _get_per_token_logps_and_entropies(self, *args: Any, **kwargs: Any) -> tuple[Tensor, Any, Any]:

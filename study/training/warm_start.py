@@ -67,7 +67,7 @@ def demonstration(
         tokens += call
         own += [1] * len(call)
         if exchange is not exchanges[-1]:
-            reply = wire.result(exchange.name, exchange.reply)
+            reply = wire.results([exchange.reply])
             tokens += reply
             own += [0] * len(reply)
     return Demonstration(tokens, own, success)

@@ -156,8 +156,50 @@ def test_prompt_and_results_are_those_of_the_template(wire):
     assert wire.text(request) == natural.render(messages[:2], schemas(NATURAL), generation=True)
     whole = natural.render([*messages, tool], schemas(NATURAL), generation=True)
     until = whole.rindex(natural.END + "\n<|im_start|>user\n<tool_response>") + len(natural.END)
-    assert wire.result("get_order", '{"a":1}') == wire._tokens(whole[until:])
+    assert wire.results(['{"a":1}']) == wire._tokens(whole[until:])
     assert wire.tokenizer.decode(wire.prompt(request)) == wire.text(request)
+
+
+CALLS = [
+    ("get_order", {"order_id": "O-1"}, '{"a":1}'),
+    ("get_customer", {"customer_id": "C-2"}, " two\nlines\n"),
+    ("get_order", {"order_id": "O-3"}, "{}"),
+]
+
+
+class Replies:
+    """An episode that answers from a list and never ends."""
+
+    over = False
+
+    def __init__(self, texts):
+        self.texts = iter(texts)
+
+    def act(self, name, arguments):
+        return next(self.texts)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_turn_of_several_calls_is_the_templates_own_conversation(wire, count):
+    """What a rollout has read and said, token for token, against the template over the same messages."""
+    calls = CALLS[:count]
+    one = Rollout(
+        Replies([text for _, _, text in calls]), wire, "do", Limits(6144, 6144, 24), lambda turn: bytes(32)
+    )
+    said_parts = [
+        wire.tokenizer.decode(said(wire, name, arguments)).removesuffix(natural.END)
+        for name, arguments, _ in calls
+    ]
+    turn = wire._tokens("\n".join(said_parts) + natural.END)
+    one.turn_of(turn, [-0.5] * len(turn))
+    asked = [{"type": "function", "function": {"name": n, "arguments": a}} for n, a, _ in calls]
+    messages = [
+        *wire.messages("do"),
+        {"role": "assistant", "content": "", "tool_calls": asked},
+        *({"role": "tool", "name": name, "content": text} for name, _, text in calls),
+    ]
+    assert wire.tokenizer.decode(one.tokens) == natural.render(messages, schemas(NATURAL), generation=True)
+    assert one.mask.count(1) == len(turn) and not one.done
 
 
 def test_calls_are_read_strictly_and_values_stay_text(wire):
@@ -220,13 +262,23 @@ def test_the_full_tier_is_the_papers():
     assert (run.tier.importance.mode, run.tier.importance.cap) == ("sequence_mask", 3.0)
 
 
+class Qwen3_5ForCausalLM:
+    """The engine's model as far as training touches it: its class has a name, and it loads weights."""
+
+    def __init__(self, loaded):
+        self.loaded = loaded
+
+    def load_weights(self, pairs):
+        self.loaded.append(dict(pairs))
+
+
 class ColocatedEngine(FakeEngine):
     """The parts of vllm's `LLM` that training touches: `generate`, `load_weights` far inside, the prefix cache."""
 
     def __init__(self, texts):
         super().__init__(texts)
         self.loaded, self.resets = [], 0
-        model = SimpleNamespace(load_weights=lambda pairs: self.loaded.append(dict(pairs)))
+        model = Qwen3_5ForCausalLM(self.loaded)
         worker = SimpleNamespace(model_runner=SimpleNamespace(model=model))
         self.llm_engine = SimpleNamespace(model_executor=SimpleNamespace(driver_worker=worker))
 

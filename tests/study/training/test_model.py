@@ -4,7 +4,7 @@ import torch
 from study.config.run_config import Lora
 from study.errors import StudyError
 from study.training import model as models
-from study.training.engine import WeightSync, base_tensors, checksum
+from study.training.weight_sync import WeightSync, base_tensors, checksum
 
 pytestmark = pytest.mark.torch
 LORA = Lora(rank=4, alpha=8, dropout=0.0)
@@ -93,7 +93,7 @@ def test_the_trap_merging_in_place_lets_a_bf16_base_drift(mode):
     model = tiny(torch.bfloat16)
     origin = {name: tensor.clone() for name, tensor in base_tensors(model)}
     pushed = []
-    sync = WeightSync(model, lambda pairs: pushed.append(len(pairs)), mode)
+    sync = WeightSync(model, lambda pairs: pushed.append(len(pairs)), "model.", mode)
     for step in range(20):
         move(model, seed=step, size=2e-3)
         assert sync.push(step)
@@ -107,7 +107,7 @@ def test_the_trap_merging_in_place_lets_a_bf16_base_drift(mode):
 
 def test_a_changed_base_is_noticed():
     model = tiny(torch.bfloat16)
-    sync = WeightSync(model, lambda pairs: None, "clean")
+    sync = WeightSync(model, lambda pairs: None, "model.", "clean")
     with torch.no_grad():
         next(p for n, p in model.named_parameters() if "gate_proj.base_layer" in n)[0, 0] += 1
     with pytest.raises(StudyError, match="base changed"):
@@ -126,7 +126,7 @@ def test_the_checksum_sees_one_bit_and_the_place_of_a_tensor():
 def test_fp32_sync_of_the_paper_side_does_not_drift_visibly():
     model = tiny()
     origin = {name: tensor.clone() for name, tensor in base_tensors(model)}
-    sync = WeightSync(model, lambda pairs: None, "paper")
+    sync = WeightSync(model, lambda pairs: None, "model.", "paper")
     for step in range(20):
         move(model, seed=step, size=2e-3)
         sync.push(step)

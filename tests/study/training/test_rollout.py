@@ -13,8 +13,8 @@ class Wire:
     def prompt(self, request):
         return [100, 101]
 
-    def result(self, name, text):
-        return [200, 201, 202]
+    def results(self, texts):
+        return [200, 201, 202] * len(texts)
 
     def call(self, turn):
         return (

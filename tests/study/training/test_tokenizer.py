@@ -48,7 +48,7 @@ def test_our_tokens_are_those_of_the_template(wire, name, arguments, reply):
     rendered = wire.tokenizer.apply_chat_template(
         messages, tokenize=True, add_generation_prompt=True, return_dict=False
     )
-    ours = wire.prompt("refund P2 of O1") + wire.written(name, arguments) + wire.result(name, reply)
+    ours = wire.prompt("refund P2 of O1") + wire.written(name, arguments) + wire.results([reply])
     assert rendered == ours
 
 
@@ -65,7 +65,7 @@ def test_trls_suffix_is_our_result(wire):
         chat_template_kwargs={},
     )
     message = {"role": "tool", "name": "get_order", "content": "C5 paid P2 20 2 A5"}
-    assert GRPOTrainer._get_tool_suffix_ids(host, [message]) == wire.result("get_order", "C5 paid P2 20 2 A5")
+    assert GRPOTrainer._get_tool_suffix_ids(host, [message]) == wire.results(["C5 paid P2 20 2 A5"])
 
 
 def test_the_round_trip_is_exact(wire):
@@ -141,7 +141,7 @@ def test_the_vocabulary_is_closed_under_whatever_a_policy_does(wire):
                     | ({"amount": str(rng.randrange(1, 40))} if planned.name == "issue_refund" else {}),
                 )
             if tool.name != "finish":
-                wire.result(tool.name, episode.step(tool.name, arguments).text)
+                wire.results([episode.step(tool.name, arguments).text])
 
 
 def test_a_foreign_word_is_raised_and_never_mapped(wire):

@@ -124,9 +124,10 @@ def catch(assembly, found):
     trainer._clip_grad_norm = catching
 
 
-def test_leaving_out_rows_without_advantage_keeps_trls_gradient(small_run, start, tmp_path):
+def test_leaving_out_rows_without_advantage_keeps_trls_gradient(small_run, start, tmp_path, monkeypatch):
     """Ours (rows left out, sorted, cut into parts) against TRL's own `_compute_loss` on the whole batch."""
     import study.training.trainer as module
+    from study.training import passes
 
     run = small_run("C0", "clean", importance__mode="off")
     found = []
@@ -138,13 +139,12 @@ def test_leaving_out_rows_without_advantage_keeps_trls_gradient(small_run, start
             stock = super(module.PairedTrainer, assembly.trainer)._compute_loss
             assembly.trainer._compute_loss = stock
         else:
-            module_chunk, module.CHUNK_TOKENS = module.CHUNK_TOKENS, 300
+            monkeypatch.setattr(passes, "CHUNK_TOKENS", 300)
         caught = {}
         catch(assembly, caught)
         train(assembly, None)
         found.append(caught)
         if own:
-            module.CHUNK_TOKENS = module_chunk
             rows = merged(folder, "groups")
             assert {row["zero_variance"] for row in rows} == {True, False}
     ours, stock = found
