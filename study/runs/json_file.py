@@ -1,17 +1,17 @@
-"""Small JSON records from disk, hostile until shown otherwise."""
+"""Small JSON records from disk, hostile until shown otherwise; `foundation.strict_json` reads them strictly."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from prereg_kit.errors import Where
+from prereg_kit.errors import DocumentError, Where
+from prereg_kit.foundation.strict_json import read_json_object
 from study.errors import ConfigError
 
 
 def read_json(path: Path, what: str) -> dict[str, Any]:
-    """An object from a JSON file.
+    """An object from a JSON file: no key twice in an object, no NaN, no infinity.
 
     Args:
         path: the file.
@@ -19,28 +19,22 @@ def read_json(path: Path, what: str) -> dict[str, Any]:
 
     Raises:
         FileNotFoundError: there is none.
-        ConfigError: it is no regular file, cannot be read, or holds anything but an object.
+        ConfigError: it is no regular file, cannot be read, or holds anything but such an object.
     """
     if path.exists() and not path.is_file():
         raise ConfigError(f"{what} is no file", where=Where(file=str(path)), expected="a regular file")
     try:
-        value = json.loads(path.read_bytes())
+        return read_json_object(path.read_bytes(), str(path))
     except FileNotFoundError:
         raise
     except OSError as error:
         raise ConfigError(
             f"{what} cannot be read", where=Where(file=str(path)), found=error.strerror
         ) from error
-    except (ValueError, RecursionError) as error:
-        found = "nesting too deep" if isinstance(error, RecursionError) else str(error)
+    except DocumentError as error:
         raise ConfigError(
-            f"{what} is not JSON", where=Where(file=str(path)), expected="an object", found=found
+            f"{what} cannot be used: {error.problem}",
+            where=error.where,
+            expected=error.expected or "one JSON object",
+            found=error.found,
         ) from error
-    if not isinstance(value, dict):
-        raise ConfigError(
-            f"{what} is no object",
-            where=Where(file=str(path)),
-            expected="an object",
-            found=type(value).__name__,
-        )
-    return value

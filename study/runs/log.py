@@ -12,16 +12,16 @@ step < r and evaluations with step <= r, and nothing later, so every row is coun
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from prereg_kit.errors import RegisterError, Where
+from prereg_kit.errors import DocumentError, RegisterError, Where
 from prereg_kit.foundation.digest import canonical_json, readable_json
 from prereg_kit.foundation.durable import sync_folder, write_bytes
+from prereg_kit.foundation.strict_json import read_json, read_json_object
 
 Kind = Literal["groups", "episodes"]
 Row = Mapping[str, Any]
@@ -54,12 +54,26 @@ def attempts(run: Path) -> list[Attempt]:
         record = folder / "attempt.json"
         if not record.exists():
             continue
-        try:
-            value = json.loads(record.read_bytes())
-            found.append(Attempt(int(value["attempt"]), value["resumed_from"], folder))
-        except (ValueError, KeyError, TypeError) as error:
-            raise RegisterError("not an attempt's record", where=Where(file=str(record))) from error
+        found.append(_attempt(record))
     return found
+
+
+def _attempt(path: Path) -> Attempt:
+    try:
+        value = read_json_object(path.read_bytes(), str(path))
+    except DocumentError as error:
+        raise RegisterError(
+            f"not an attempt's record: {error.problem}", where=error.where, found=error.found
+        ) from error
+    number, resumed_from = value.get("attempt"), value.get("resumed_from", "nothing")
+    if type(number) is not int or not (resumed_from is None or type(resumed_from) is int):
+        raise RegisterError(
+            "not an attempt's record",
+            where=Where(file=str(path)),
+            expected="attempt, a whole number, and resumed_from, a whole number or null",
+            found=(number, resumed_from),
+        )
+    return Attempt(number, resumed_from, path.parent)
 
 
 class Log:
@@ -123,9 +137,13 @@ def read_log(path: Path) -> list[dict[str, Any]]:
     rows = []
     for number, line in enumerate(lines, 1):
         try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise RegisterError("a damaged row", where=Where(file=str(path), line=number)) from error
+            row = read_json(line, str(path))
+        except DocumentError as error:
+            raise RegisterError(
+                f"a damaged row: {error.problem}",
+                where=Where(file=str(path), line=number, field=error.where.field),
+                found=error.found,
+            ) from error
         if not isinstance(row, dict) or "step" not in row:
             raise RegisterError("a row without a step", where=Where(file=str(path), line=number))
         rows.append(row)

@@ -3,6 +3,8 @@ import json
 import pytest
 
 from prereg_kit.errors import RegisterError
+from study.errors import ConfigError
+from study.runs.json_file import read_json
 from study.runs.log import Log, attempts, merged, read_log
 
 pytestmark = pytest.mark.torch
@@ -75,6 +77,38 @@ def test_a_torn_last_line_is_ignored_and_a_damaged_one_is_not(tmp_path):
     path.write_bytes(b"[1]\n")
     with pytest.raises(RegisterError, match="without a step"):
         read_log(path)
+
+
+@pytest.mark.parametrize(
+    "line", [b'{"step": 0, "step": 1}', b'{"step": 0, "x": NaN}', b'{"step": 0, "x": 1e999}', b"\xff"]
+)
+def test_a_row_that_two_readers_could_take_differently_is_refused_with_its_line(tmp_path, line):
+    path = tmp_path / "groups.jsonl"
+    path.write_bytes(b'{"step": 0}\n' + line + b"\n")
+    with pytest.raises(RegisterError, match=r"groups.jsonl:2.*damaged row"):
+        read_log(path)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"attempt": "1", "resumed_from": null}', '{"attempt": 1}', '{"attempt": 1, "attempt": 2}', "[]"]
+)
+def test_an_attempts_record_is_held_to_its_types(tmp_path, text):
+    log = Log.begin(tmp_path, None)
+    (log.attempt.folder / "attempt.json").write_text(text)
+    with pytest.raises(RegisterError, match="not an attempt's record"):
+        attempts(tmp_path)
+
+
+def test_a_record_with_a_repeated_key_or_nan_is_refused(tmp_path):
+    path = tmp_path / "run.json"
+    for text, problem in (
+        ('{"a": 1, "a": 2}', "stands twice"),
+        ('{"a": NaN}', "not finite"),
+        ("[]", "object"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ConfigError, match=f"run.json.*a run's record cannot be used.*{problem}"):
+            read_json(path, "a run's record")
 
 
 def test_a_gap_in_the_lineage_is_raised(tmp_path):
