@@ -1,8 +1,9 @@
 """The parameters of the thirteen tools: one source for the JSON schemas shown to a model and for the checkers.
 
 Rules that a stranger might guess differently: an optional parameter given as null counts as absent; an unknown
-parameter is refused; a boolean is no number; 33, 33.0, "33" and "33.00" are one amount; a postal code keeps its
-zeros and an integer one is padded to five digits (2139 becomes "02139"); choices ignore case and outer spaces.
+parameter is refused; a boolean is no number; 33, 33.0, "33" and "33.00" are one amount; 90210, 90210.0 and "90210"
+are one postal code, but a number of fewer digits is refused: whether it lost a zero ("04224") or is another country's
+code (4224), nobody can tell; choices ignore case and outer spaces.
 """
 
 from __future__ import annotations
@@ -130,13 +131,15 @@ def check_money(value: object) -> int:
 
 
 def _check_postal(value: object) -> str:
-    expected = 'a five-digit postal code such as "02139"'
+    expected = 'a five-digit postal code such as "02139", as text if it begins with 0'
     if isinstance(value, bool):
         raise Unfit(expected)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     if isinstance(value, int):
-        if not 0 <= value <= 99999:
+        if not 10_000 <= value <= 99_999:
             raise Unfit(expected)
-        return f"{value:05d}"
+        return str(value)
     if not isinstance(value, str) or len(value) > MAX_ID or not _POSTAL.fullmatch(value.strip()):
         raise Unfit(expected)
     return value.strip()

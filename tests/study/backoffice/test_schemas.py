@@ -46,8 +46,9 @@ def address(**more):
     ("code", "stored"),
     [
         ("02139", "02139"),
-        (2139, "02139"),
         (80302, "80302"),
+        (90210.0, "90210"),
+        ("90210", "90210"),
         (" 02139 ", "02139"),
         ("02139-1234", "02139-1234"),
     ],
@@ -57,7 +58,25 @@ def test_postal_codes_keep_their_zeros(code, stored):
 
 
 @pytest.mark.parametrize(
-    "code", ["2139", 2139.0, True, -1, 100000, "0213a", "", "\u0660\u0662\u0661\u0663\u0669", ["02139"]]
+    "code",
+    [
+        "2139",
+        2139,
+        4224,
+        2139.0,
+        4224.0,
+        90210.5,
+        float("nan"),
+        1e300,
+        0,
+        True,
+        -1,
+        100000,
+        "0213a",
+        "",
+        "\u0660\u0662\u0661\u0663\u0669",
+        ["02139"],
+    ],
 )
 def test_other_postal_codes_are_refused(code):
     assert TOOLS["update_shipping_address"].check(address(postal_code=code)).field == "postal_code"
