@@ -43,6 +43,7 @@ class CallRecord(NamedTuple):
         clock: seconds after the call.
         values: canonical argument values, None where they could not be read; immutable.
         next_offset: where a list reply says to go on; None elsewhere.
+        beneath: "ok" or the error code of the execution that a timeout hides; None where nothing is hidden.
     """
 
     number: int
@@ -55,6 +56,7 @@ class CallRecord(NamedTuple):
     clock: int
     values: Values | None = None
     next_offset: int | None = None
+    beneath: str | None = None
 
 
 class _Draw(NamedTuple):
@@ -280,7 +282,8 @@ class Episode:
             return self._answer(tool, draw, "service_unavailable", None)
         result = tool.run(self._state, draw.values)
         if fault == "timeout_after_commit":
-            return self._answer(tool, draw, "timeout", None)
+            beneath = result.code if isinstance(result, Refusal) else OK
+            return self._answer(tool, draw, "timeout", None, beneath)
         shown: Payload | Refusal
         if fault == "stale_read":
             shown = tool.run(self._state.before_last_write(), draw.values)
@@ -309,7 +312,9 @@ class Episode:
         error = {"code": result.code, "tool": tool.name, "field": result.field, "message": result.message}
         return self._answer(tool, draw, result.code, {"error": error})
 
-    def _answer(self, tool: Tool, draw: _Draw, status: str, payload: Payload | None) -> Reply:
+    def _answer(
+        self, tool: Tool, draw: _Draw, status: str, payload: Payload | None, beneath: str | None = None
+    ) -> Reply:
         if payload is None:
             error: dict[str, Any] = {"code": status, "tool": tool.name, "message": MESSAGES[status]}
             if status == "rate_limited":
@@ -317,7 +322,7 @@ class Episode:
             payload = {"error": error}
         following = payload.get("next_offset") if tool.kind == "list" else None
         self.records.append(
-            CallRecord(self.calls, tool.name, *draw[1:], status, self.clock, draw.values, following)
+            CallRecord(self.calls, tool.name, *draw[1:], status, self.clock, draw.values, following, beneath)
         )
         return Reply(tool, payload, status, False, self._results)
 

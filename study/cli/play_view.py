@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def show_transcript(transcript: Transcript) -> None:
     """Print an episode."""
     from study.backoffice.tasks import BUDGET_CAP
-    from study.evaluation.transcript import show
+    from study.evaluation.explain import show
 
     task, outcome, episode = transcript.task, transcript.outcome, transcript.episode
     click.echo(
