@@ -27,7 +27,9 @@ POLICY = "naive, recovering, grounded, finish, or DIR@STEP[,STEP...] of a traine
 @click.option("--pool", required=True, help="validation, test, train, diagnostic or reserve.")
 @click.option("--tasks", type=click.IntRange(1), help="Tasks from the pool's start; default: all.")
 @click.option(
-    "--schedules", type=click.IntRange(1), help="K, schedules (or groups) a task; default 4, challenge 1."
+    "--schedules",
+    type=click.IntRange(1),
+    help="K, schedules (or groups) per task; default 4. The challenge plays 1.",
 )
 @click.option(
     "--seed", type=click.IntRange(0), help="s: schedules sK to sK+K-1; default 0. Not with DIR@STEP."

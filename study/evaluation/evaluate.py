@@ -64,8 +64,7 @@ def evaluate(spec: EvaluationSpec, *, workers: int = 1, progress: Progress | Non
         SimulatorError: a bug; never a zero reward.
     """
     chunks = chunks_of(spec, workers)
-    total = spec.tasks * spec.schedules * len(spec.regimes)
-    return in_order(_play_chunk, chunks, total, workers, progress)
+    return in_order(_play_chunk, chunks, spec.episodes, workers, progress)
 
 
 def chunks_of(spec: EvaluationSpec, workers: int) -> list[Chunk]:
@@ -169,7 +168,8 @@ def _play_chunk(chunk: Chunk) -> list[EpisodeRow]:
     law = regime_named(chunk.regime)
     compiled = compile_law(law)
     label = spec.label()
-    first = spec.seed * spec.schedules
+    schedules = spec.schedules_of(chunk.regime)
+    first = spec.seed * schedules
     return [
         episode_row(
             label,
@@ -184,5 +184,5 @@ def _play_chunk(chunk: Chunk) -> list[EpisodeRow]:
             ),
         )
         for task in tasks_of(chunk)
-        for index in range(first, first + spec.schedules)
+        for index in range(first, first + schedules)
     ]

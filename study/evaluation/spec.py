@@ -29,7 +29,8 @@ class EvaluationSpec:
         pool: a pool with a recorded digest.
         regimes: regimes to play, each once.
         tasks: how many tasks from the pool's start, 1 to its size.
-        schedules: K, schedules per task; seed s plays s*K .. s*K+K-1. With groups: groups per task.
+        schedules: K, schedules per task; seed s plays s*K .. s*K+K-1. The challenge set draws nothing, so it plays
+            one whatever K is (`schedules_of`). With groups: groups per task.
         seed: the run's seed.
         arm: register value; with groups `paired` or `independent`.
         condition: register value.
@@ -70,6 +71,14 @@ class EvaluationSpec:
             ),
             ("tasks", 1 <= self.tasks <= size, f"1 to {size}", self.tasks),
             ("schedules", 1 <= self.schedules <= MAX_COUNT, f"1 to {MAX_COUNT}", self.schedules),
+            (
+                "schedules",
+                grouped
+                or self.schedules == 1
+                or any(not regime_named(name).challenge for name in self.regimes),
+                "1: the challenge set has no chance that a further schedule could change",
+                self.schedules,
+            ),
             ("seed", 0 <= self.seed < MAX_SEED, f"0 to {MAX_SEED - 1}", self.seed),
             ("arm", _LABEL.fullmatch(self.arm) is not None, "letters, digits, _ . -", self.arm),
             (
@@ -108,12 +117,21 @@ class EvaluationSpec:
             "pool_sha256": recorded_digest(profile_named(self.profile), self.pool),
             "noise": [[str(law.rate), str(law.flip_rate), law.weights_digest()] for law in laws],
         }
+        if not self.group_size and self.schedules > 1 and any(law.challenge for law in laws):
+            value["challenge_schedules"] = (
+                1  # runs from before this rule played K equal ones under another digest
+            )
         return sha256_bytes(canonical_json(value))
 
     @property
     def episodes(self) -> int:
         """How many episodes are played."""
-        return self.tasks * self.schedules * len(self.regimes) * max(len(self.checkpoints), 1)
+        each = sum(self.schedules_of(regime) for regime in self.regimes)
+        return self.tasks * each * max(len(self.checkpoints), 1)
+
+    def schedules_of(self, regime: str) -> int:
+        """Schedules per task in one regime: K, or one in the challenge set, outside groups."""
+        return 1 if regime_named(regime).challenge and not self.group_size else self.schedules
 
     def label(self) -> RunLabel:
         """The labels of this run's rows; the run id ends in the spec's digest, so equal ids mean equal specs."""

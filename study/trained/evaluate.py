@@ -58,7 +58,9 @@ def evaluate(
             "more episodes than one call plays", expected=f"at most {MOST_EPISODES:,}", found=spec.episodes
         )
     load_pool(profile_named(spec.profile), spec.pool)
-    sets = [EvaluationSet(spec.pool, regime, spec.tasks, spec.schedules) for regime in spec.regimes]
+    sets = [
+        EvaluationSet(spec.pool, regime, spec.tasks, spec.schedules_of(regime)) for regime in spec.regimes
+    ]
     wanted, size = places(sets, spec.seed), found.run.tier.evaluation.batch
     work = [
         Batch(found, spec, checkpoint, tuple(wanted[first : first + size]))
