@@ -17,6 +17,7 @@ from typing import Literal
 
 from prereg_kit.errors import ArchiveError, UsageError, Where
 from prereg_kit.foundation.digest import sha256_file
+from prereg_kit.plan.file import read_plan
 from prereg_kit.registers.file import add_run, read_runs, sibling_of, write_register
 from prereg_kit.registers.formats import RunRow
 from study.backoffice.schedule import LAW
@@ -33,9 +34,14 @@ def digest_of_plan(plan: Path | None, digest: str | None) -> str:
 
     Raises:
         UsageError: both are given, or a digest that is none.
+        PreregError: the file is no plan; the line or field is named.
     """
     if plan is not None and not plan.is_file():
         raise UsageError("--plan", expected="a file", found=str(plan))
+    if plan is not None:
+        read_plan(
+            plan.read_bytes(), str(plan)
+        )  # rows made for a file that is no plan would count for nothing
     if plan is not None and digest is not None:
         raise UsageError("--plan and --plan-digest exclude each other")
     if digest is not None and not re.fullmatch(r"[0-9a-f]{64}", digest):

@@ -236,8 +236,7 @@ def test_groups(tmp_path):
 
 
 def test_a_plan_is_named_by_its_digest(tmp_path):
-    plan = tmp_path / "plan.yaml"
-    plan.write_bytes(b"x\r\n")
+    plan = ROOT / "examples/scripted_agents/plan.yaml"
     evaluated(tmp_path / "a", "--plan", plan)
     evaluated(tmp_path / "b", "--plan-digest", "ab" * 32)
     assert read_runs(tmp_path / "a" / "runs.parquet")[0].plan_digest == sha256_file(plan)
@@ -365,3 +364,35 @@ def test_the_usual_number_of_schedules(regimes, schedules):
     names = ("tasks", "schedules", "seed", "arm", "condition", "profile")
     wanted = dict.fromkeys(names) | {"regimes": regimes, "pool": "test", "group_size": 0}
     assert spec_of("naive", None, wanted).schedules == schedules
+
+
+def test_the_challenge_plays_one_schedule_beside_regimes_that_play_four(tmp_path):
+    result = run(
+        evaluate_command, "--policy", "naive", "--regime", "clean", "--regime", "challenge", "--pool", "test",
+        "--tasks", 3, "--seed", 2, "--out", tmp_path, "--json",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.exception
+    assert [row["episodes"] for row in json.loads(result.stdout)["summary"]] == [12, 3]
+    table = pq.read_table(tmp_path / "episodes.parquet", columns=["regime", "schedule"]).to_pylist()
+    assert {row["schedule"] for row in table if row["regime"] == "challenge"} == {2}
+    assert {row["schedule"] for row in table if row["regime"] == "clean"} == {8, 9, 10, 11}
+
+
+def test_several_schedules_of_the_challenge_alone_are_refused(tmp_path):
+    result = run(
+        evaluate_command, "--policy", "naive", "--regime", "challenge", "--pool", "test", "--schedules", 2,
+        "--out", tmp_path / "o",
+    )  # fmt: skip
+    assert result.exception.exit_code == 2 and "no chance" in str(result.exception)
+    assert not (tmp_path / "o").exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "not a plan", "format: prereg.plan/2\n", "PAR1", "format: prereg.amendment/1\n"]
+)
+def test_a_file_that_is_no_plan_is_refused_before_anything_is_played(tmp_path, text):
+    path = tmp_path / "plan.yaml"
+    path.write_text(text)
+    result = run(evaluate_command, *BASE, "--plan", path, "--out", tmp_path / "o")
+    assert result.exception.exit_code in (1, 2) and "plan.yaml" in str(result.exception)
+    assert not (tmp_path / "o").exists()
