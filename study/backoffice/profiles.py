@@ -254,7 +254,7 @@ DRILL = replace(
     ),
 )
 """One cancellation a task, three of everything: a policy of 0.2 million parameters succeeds at a third of the tasks
-after seconds of imitation, so that a test can train it. Its pools repeat each other's worlds. Nothing is measured
+after seconds of imitation, so that a test can train it. Its pools repeat each other's requests. Nothing is measured
 on it."""
 
 PROFILES: Mapping[str, Profile] = MappingProxyType({one.name: one for one in (NATURAL, COMPACT, DRILL)})

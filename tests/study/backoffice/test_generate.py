@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -248,6 +250,31 @@ def test_pools_are_disjoint_by_world_seed_customer_and_name(pools):
             }:  # these two share a class of ids and names
                 assert not sets[one] & sets[other]
     assert sum(map(len, seeds.values())) == 3116
+
+
+def test_what_the_compact_pools_share_is_what_the_page_says():
+    """docs/simulator.md has a row per pool: tasks, requests that stand word for word in train, worlds shared."""
+    text = (Path(__file__).parents[3] / "docs/simulator.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\w+) \| (\w+) \| (\d+) \| (\d+) \| (\d+) \|$", text, re.MULTILINE)
+    assert len(rows) == 12
+    pools = {}
+    for profile, pool, *said in rows:
+        for name in ("train", pool):
+            pools.setdefault((profile, name), load_pool(profile_named(profile), name).tasks)
+        train, other = pools[profile, "train"], pools[profile, pool]
+        requests, worlds = {task.request for task in train}, {rows_of(task) for task in train}
+        found = (
+            len(other),
+            sum(task.request in requests for task in other),
+            sum(rows_of(task) in worlds for task in other),
+        )
+        assert tuple(map(int, said)) == found, (profile, pool)
+        assert not {task.world_seed for task in train} & {task.world_seed for task in other}
+
+
+def rows_of(task):
+    world = task.world
+    return tuple(tuple(part.values()) for part in (world.customers, world.products, world.orders))
 
 
 def test_the_diagnostic_pool_has_two_to_four_writes(pools):
