@@ -13,13 +13,12 @@ import importlib
 import importlib.util
 import sys
 from pathlib import Path
-
-import click
+from typing import TYPE_CHECKING
 
 import prereg_kit
-from prereg_kit.cli.lazy import run
-from prereg_kit.errors import NotCheckedError, Where
-from prereg_kit.foundation.visible import terminal_line
+
+if TYPE_CHECKING:
+    from prereg_kit.errors import NotCheckedError
 
 PACKAGE = "study"
 DISTRIBUTION = "prereg-kit"
@@ -34,6 +33,20 @@ def main() -> None:
     """Entry point of `study`, `prereg-study` and `python -m study`."""
     called = Path(sys.argv[0]).stem
     name = called if called in NAMES else PACKAGE
+    try:
+        _start(name)
+    except KeyboardInterrupt:  # while modules are still loading; `run` hears every later one
+        sys.stderr.write(f"{name}: interrupted; nothing was begun\n")
+        sys.exit(130)
+
+
+def _start(name: str) -> None:
+    import click
+
+    from prereg_kit.cli.lazy import run
+    from prereg_kit.errors import NotCheckedError
+    from prereg_kit.foundation.visible import terminal_line
+
     try:
         require_own_package(expected_place())
     except NotCheckedError as error:
@@ -118,6 +131,8 @@ def _owner(place: Path) -> str:
 
 
 def _error(problem: str, expected: Path, found: str) -> NotCheckedError:
+    from prereg_kit.errors import NotCheckedError, Where
+
     return NotCheckedError(
         problem,
         where=Where(file=str(expected)),

@@ -114,9 +114,9 @@ def _parts(work: Callable[[Work], list[Row]], chunks: Iterable[Work], workers: i
     context = multiprocessing.get_context("spawn")  # a forked copy of a threaded parent may hang
     others = multiprocessing.active_children()
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_follow_parent) as pool:
-        with _unheard_interrupts():
-            parts = pool.map(work, chunks)
         try:
+            with _held_interrupts():
+                parts = pool.map(work, chunks)
             yield from parts
         except BrokenProcessPool as error:
             raise NotCheckedError(
@@ -144,16 +144,16 @@ def _follow_parent() -> None:
 
 
 @contextmanager
-def _unheard_interrupts() -> Iterator[None]:
-    """Processes started here ignore Ctrl-C from their first moment; the parent hears it and stops them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _held_interrupts() -> Iterator[None]:
+    """Processes started here never hear Ctrl-C, from their first moment on: they inherit the blocked signal.
+
+    The parent hears it when this ends, and not later: a signal that comes meanwhile waits and is not lost.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def tasks_of(chunk: Chunk) -> tuple[Task, ...]:

@@ -97,3 +97,10 @@ def test_both_commands_start_at_the_launcher():
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
     assert scripts["study"] == scripts["prereg-study"] == "prereg_kit.cli.study_command:main"
     assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["name"] == study.DISTRIBUTION
+
+
+def test_an_interrupt_while_modules_load_shows_no_trace(installed, tmp_path):
+    (tmp_path / "first" / "click").mkdir(parents=True)
+    (tmp_path / "first" / "click" / "__init__.py").write_text("raise KeyboardInterrupt\n")
+    done = launched(tmp_path / "first", installed)
+    assert done.returncode == 130 and done.stderr == "study: interrupted; nothing was begun\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from dataclasses import fields, replace
 
 import pytest
@@ -12,7 +14,7 @@ from study.backoffice.pools import load_pool
 from study.backoffice.profiles import NATURAL
 from study.backoffice.schedule import Schedule, evaluation_seed, slot_seed, train_seed
 from study.errors import ConfigError
-from study.evaluation.evaluate import evaluate
+from study.evaluation.evaluate import _held_interrupts, evaluate
 from study.evaluation.groups import group_seeds, play_groups
 from study.evaluation.spec import EvaluationSpec
 from study.runs.rows import EpisodeRow, GroupFlags, GroupRow, columns
@@ -175,3 +177,11 @@ def test_a_run_id_names_its_spec():
         )
     }
     assert len(ids) == 6
+
+
+def test_an_interrupt_while_workers_start_waits_and_is_not_lost():
+    with pytest.raises(KeyboardInterrupt), _held_interrupts():
+        os.kill(os.getpid(), signal.SIGINT)
+        reached = True
+    assert reached
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

@@ -384,7 +384,9 @@ def test_weights_that_change_after_the_name_was_resolved_are_not_played(copied):
 
 
 def test_a_plan_that_did_not_bind_the_training_gets_no_rows(home, tmp_path):
-    (tmp_path / "plan.yaml").write_bytes((ROOT / "examples/scripted_agents/plan.yaml").read_bytes())
+    (tmp_path / "plan.yaml").write_bytes(
+        (Path(__file__).parents[3] / "examples/scripted_agents/plan.yaml").read_bytes()
+    )
     result = run(
         evaluate,
         "--policy",
