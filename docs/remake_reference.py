@@ -15,14 +15,14 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from prereg_kit.plan import amendment, criterion, endpoint, fields, hypothesis, parts, plan
+from prereg_kit.plan import amendment, criterion, endpoint, fields, hypothesis, matrix, parts, plan
 
 PAGE = Path(__file__).parent / "plans.md"
 BEGIN, END = "<!-- fields: made by docs/remake_reference.py -->", "<!-- end of fields -->"
 
 SECTIONS: dict[str, tuple[type[BaseModel], ...]] = {
     "The plan": (plan.Plan, endpoint.Arms),
-    "Runs and resampling": (parts.RunMatrix, parts.PlannedRuns, parts.Exclusion, parts.Resampling),
+    "Runs and resampling": (matrix.RunMatrix, matrix.PlannedRuns, matrix.Exclusion, parts.Resampling),
     "Endpoints": (
         endpoint.Selection, endpoint.Contrast, endpoint.Mean, endpoint.Rate, endpoint.LuckShare, endpoint.Series,
         endpoint.Distinct, endpoint.StepsToThreshold, endpoint.Gap, endpoint.Ratio, endpoint.Over,
@@ -41,8 +41,8 @@ SECTIONS: dict[str, tuple[type[BaseModel], ...]] = {
 }  # fmt: skip
 
 NAMES: dict[type[BaseModel], str] = {
-    plan.Plan: "plan", endpoint.Arms: "arms", parts.RunMatrix: "runs", parts.PlannedRuns: "runs.planned[]",
-    parts.Exclusion: "runs.exclusions[]", parts.Resampling: "resampling", endpoint.Selection: "endpoint",
+    plan.Plan: "plan", endpoint.Arms: "arms", matrix.RunMatrix: "runs", matrix.PlannedRuns: "runs.planned[]",
+    matrix.Exclusion: "runs.exclusions[]", parts.Resampling: "resampling", endpoint.Selection: "endpoint",
     endpoint.Over: "over", criterion.Bounded: "bounds", hypothesis.Hypothesis: "hypothesis",
     hypothesis.ForEach: "for_each", hypothesis.Reading: "reading", hypothesis.Prediction: "prediction",
     hypothesis.Gate: "gate", hypothesis.Family: "family", parts.Disclosure: "disclosures[]",
@@ -100,8 +100,12 @@ MEANING = {
     ),
     "RunMatrix.repeated": "two counted runs of one condition, arm and seed are refused",
     "PlannedRuns.condition": "conditions; the empty text stands for any",
-    "PlannedRuns.arm": "arms",
-    "PlannedRuns.seed": "seeds",
+    "PlannedRuns.arm": "arms: values of the arms' column; an index of runs calls it `arm`",
+    "PlannedRuns.seed": "seeds; they are also the pairs where `resampling.pairs` is `seed`",
+    "PlannedRuns.pair": (
+        "pairs: values of the column `resampling.pairs`; required, instead of or beside `seed`, where that column is "
+        "not `seed`"
+    ),
     "PlannedRuns.note": "for readers",
     "Exclusion.id": "what the index writes as `exclusion_reason`",
     "Exclusion.text": "the reason in words",

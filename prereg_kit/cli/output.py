@@ -180,5 +180,5 @@ def print_verdicts(verdicts: Verdicts, out: Console, *, title: str | None = None
             "Effect established: the registered interval excludes zero. It stands beside the rule and is no part of it."
         )
     )
-    for note in (rounding.RULE, *verdicts.notes):
+    for note in (*page.guards, rounding.RULE, *verdicts.notes):
         out.print(_text(note))

@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 
 from prereg_kit.decision.measured import Measured, Paired, Reach, Scalar, Steps
-from prereg_kit.decision.request import AlongAxis, Request, arms_of, planned_seeds
-from prereg_kit.errors import RegisterError
+from prereg_kit.decision.request import AlongAxis, Request, arms_of
+from prereg_kit.errors import RegisterError, Where
 from prereg_kit.plan.endpoint import Contrast, Mean, Over, StepsToThreshold
 from prereg_kit.registers import cells
 from prereg_kit.registers.cells import CellTable
@@ -43,19 +43,19 @@ def _table(
     return table
 
 
-def _planned_seeds(request: Request, table: CellTable) -> CellTable:
-    """The table without seeds that the plan's matrix does not plan: more runs, made when one likes, are not counted."""
-    planned = planned_seeds(request)
-    extra = [seed for seed in table.seeds if seed not in planned] if planned else []
+def _planned(request: Request, table: CellTable) -> CellTable:
+    """The table without pairs that the plan's matrix does not plan: more runs, made when one likes, are not counted."""
+    column, planned = request.planned.column, request.planned.pairs
+    extra = [pair for pair in table.seeds if pair not in planned] if planned else []
     if not extra:
         return table
-    keep = [index for index, seed in enumerate(table.seeds) if seed in planned]
+    keep = [index for index, pair in enumerate(table.seeds) if pair in planned]
     if not keep:
         raise RegisterError(
-            f"{request.name}: none of the seeds is one that the plan plans",
+            f"{request.name}: no {column} is one that the plan plans", where=Where(field=column),
             expected=", ".join(planned), found=list(table.seeds), code="unplanned-runs",
         )  # fmt: skip
-    request.notes.append(f"{request.name}: seeds {', '.join(extra)} are not planned and not counted")
+    request.notes.append(f"{request.name}: {column}s {', '.join(extra)} are not planned and not counted")
     return replace(
         table, seeds=tuple(table.seeds[index] for index in keep), successes=table.successes[:, keep],
         episodes=table.episodes[:, keep],
@@ -76,7 +76,7 @@ def _collapsed(
     request: Request, over: Over | None, value: str, *, arms: bool
 ) -> tuple[CellTable, np.ndarray, int]:
     """Cell means [arm, seed, task] as whole numbers over one denominator, the axis weighted away."""
-    table = _planned_seeds(request, _table(request, over, value, arms=arms))
+    table = _planned(request, _table(request, over, value, arms=arms))
     numerators, denominator = table.numerators()
     if over is not None and arms:
         request.along = AlongAxis(over.column, table.axis, table.arms, table.seeds, numerators, denominator)
@@ -137,7 +137,7 @@ def steps_to_threshold(request: Request, endpoint: StepsToThreshold) -> Measured
     over = None
     if endpoint.steps is not None:
         over = Over(column=endpoint.axis, weights=dict.fromkeys(endpoint.steps, Fraction(1)))
-    table = _planned_seeds(request, _table(request, over, endpoint.value, arms=True, axis=endpoint.axis))
+    table = _planned(request, _table(request, over, endpoint.value, arms=True, axis=endpoint.axis))
     numerators, denominator = table.numerators()
     try:
         steps = [Fraction(point) for point in table.axis]

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from prereg_kit.decision import figures, intervals, measure
+from prereg_kit.decision import figures, intervals, measure, presence
 from prereg_kit.decision.measured import Measured, Paired, Scalar, Steps, Unknown
-from prereg_kit.decision.request import AlongAxis, Request, planned_seeds
-from prereg_kit.decision.verdict import Evidence, Interval, Outcome, Reason, Verdict
+from prereg_kit.decision.request import AlongAxis, Request
+from prereg_kit.decision.verdict import Evidence, Guard, Interval, Outcome, Reason, Verdict
 from prereg_kit.decision.verdicts import hypothesis_verdict
 from prereg_kit.errors import DecisionError
 from prereg_kit.plan.criterion import hypotheses_of
-from prereg_kit.plan.endpoint import Contrast, Gap, Ratio, Selection
+from prereg_kit.plan.endpoint import Gap, Ratio, Selection
 from prereg_kit.plan.history import EffectivePlan
 from prereg_kit.plan.hypothesis import Hypothesis
 from prereg_kit.registers.cells import Source
@@ -47,6 +47,7 @@ class Court:
         self._intervals: dict[tuple[object, ...], tuple[Interval, Fraction, Fraction] | Reason] = {}
         self._verdicts: dict[str, Verdict] = {}
         self.notes: list[str] = []
+        self.guards: list[Guard] = []
         self.tables: dict[str, AlongAxis] = {}
 
     def reading(self, replace: Mapping[str, str]) -> Court:
@@ -65,16 +66,13 @@ class Court:
         """The court in which every missing planned seed pair was run and differs by -1 or 1 in every task."""
         return self._derived(_completed=difference, _verdicts={})
 
-    def missing_seeds(self, endpoint: str, found: Paired) -> tuple[str, ...]:
-        """The planned seed pairs of a contrast that are not in the register."""
+    def missing_pairs(self, endpoint: str, found: Measured) -> tuple[str, ...]:
+        """The planned pairs of an endpoint that are not in the register."""
         spec = self.plan.endpoints[endpoint]
-        if not isinstance(spec, Contrast):
+        if not isinstance(spec, Selection) or spec.register_ == "reported":
             return ()
         request = Request(self.effective, self.registers, self.runs, endpoint, spec, dict(self._each))
-        wanted = spec.where.get(self.plan.resampling.pairs)
-        return tuple(
-            s for s in planned_seeds(request) if s not in found.seeds and (wanted is None or s in wanted)
-        )
+        return presence.missing_pairs(request, found)
 
     def at_family_level(self, members: int) -> Court:
         """The court of a member of a Bonferroni family: each interval's error is divided by the number of members."""
@@ -106,13 +104,8 @@ class Court:
                 return Unknown(
                     name, "not_evaluable", (Reason(code="runs-missing", message="no seed pair is left"),)
                 )
-        if self.runs is None and self.plan.runs.missing == "refuse" and isinstance(found, Paired):
-            missing = self.missing_seeds(name, found) if self._without is None else ()
-            if missing:
-                message = f"planned seed pairs are missing: {', '.join(missing)} (see `runs.missing`)"
-                return Unknown(name, "not_evaluable", (Reason(code="runs-missing", message=message),))
         if self._completed is not None and isinstance(found, Paired):
-            found = found.completed(self.missing_seeds(name, found), self._completed)
+            found = found.completed(self.missing_pairs(name, found), self._completed)
         return found
 
     def _measure(self, name: str) -> Measured:
@@ -127,6 +120,7 @@ class Court:
         if request.along is not None:
             self.tables[name] = request.along
         self.notes += [note for note in request.notes if note not in self.notes]
+        self.guards += [guard for guard in request.guards if guard not in self.guards]
         return result
 
     def _combined(self, name: str, first: str, second: str, unit: str, *, divide: bool) -> Measured:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from prereg_kit import __version__
+from prereg_kit.decision import guards
 from prereg_kit.decision.court import Court
 from prereg_kit.decision.ledger import counted_runs, ledger
 from prereg_kit.decision.request import AlongAxis
@@ -110,10 +111,6 @@ def decide(
     if plan.kind == "retrospective":
         labels.append("RETROSPECTIVE: decided on figures that others published")
     said = [*effective.notices, *notes, *court.notes]
-    if runs is None:
-        said.append(
-            "no index of runs was given: failed, excluded and repeated runs cannot be told from rows alone"
-        )
     verdicts = Verdicts(
         evaluator=f"prereg-kit {__version__}",
         plan=plan_ref(effective, standing),
@@ -124,6 +121,7 @@ def decide(
         prediction_summary=summary(predictions),
         gates={name: gate_verdict(gate, court) for name, gate in plan.gates.items()},
         ledger=() if runs is None else ledger(plan.runs, runs),
+        guards=guards.summary(court.guards, indexed=runs is not None),
         notes=tuple(dict.fromkeys(said)),
     )
     return Decided(

@@ -11,7 +11,7 @@ from typing import Literal
 
 from prereg_kit.decision.verdict import LedgerRow
 from prereg_kit.errors import RegisterError, Where
-from prereg_kit.plan.parts import RunMatrix
+from prereg_kit.plan.matrix import ANY, RunMatrix, covers
 from prereg_kit.registers.formats import RunRow
 
 Cell = tuple[str, str, str]
@@ -69,8 +69,8 @@ def counted_runs(runs: Sequence[RunRow], matrix: RunMatrix) -> tuple[RunRow, ...
 
 
 def is_planned(cell: Cell, planned: Sequence[Cell]) -> bool:
-    """Whether a run is one of the matrix; a plan without a matrix plans every run, one without conditions any."""
-    return not planned or cell in planned or ("", *cell[1:]) in planned
+    """Whether a run is one of the matrix; a plan without a matrix plans every run, a block without conditions any."""
+    return not planned or any(covers(each, cell) for each in planned)
 
 
 def cell_of(run: RunRow) -> Cell:
@@ -86,13 +86,18 @@ def ledger(matrix: RunMatrix, runs: Sequence[RunRow]) -> tuple[LedgerRow, ...]:
     for run in latest_attempts(runs):
         found.setdefault(cell_of(run), []).append(run)
     began = [cell for cell, rows in found.items() if any(row.counted for row in rows)]
-    ran = {(cell[0], cell[1]) for cell in began} | {("", cell[1]) for cell in began}
     rows: list[LedgerRow] = []
     for cell in planned:
-        places = [place for place in found if place == cell or (cell[0] == "" and place[1:] == cell[1:])]
+        places = [place for place in found if covers(cell, place)]
         here = sorted((run for place in places for run in found.pop(place)), key=lambda run: not run.counted)
         if not any(run.counted for run in here):
-            rows.append(_absent(cell, some_ran=(cell[0], cell[1]) in ran, found=bool(here)))
+            rows.append(
+                _absent(
+                    cell,
+                    some_ran=any(covers((cell[0], cell[1], ANY), place) for place in began),
+                    found=bool(here),
+                )
+            )
         rows += [_row(run, planned=True, texts=texts) for run in here]
     for extra in found.values():
         rows += [_row(run, planned=not planned, texts=texts) for run in extra]
@@ -102,12 +107,12 @@ def ledger(matrix: RunMatrix, runs: Sequence[RunRow]) -> tuple[LedgerRow, ...]:
 def _absent(cell: Cell, *, some_ran: bool, found: bool) -> LedgerRow:
     condition, arm, seed = cell
     return LedgerRow(
-        run_id=f"{condition}/{arm}/{seed}" if condition else f"{arm}/{seed}",
+        run_id="/".join(part for part in cell if part),
         status="missing" if some_ran or found else "not_run",
         planned=True,
         condition=condition or None,
-        arm=arm,
-        seed=seed,
+        arm=arm or None,
+        seed=seed or None,
         reason="planned; its only run is left out" if found else "planned, and not in the register",
     )
 

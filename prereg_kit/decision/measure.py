@@ -1,25 +1,23 @@
 """Endpoints to exact numbers, from the rows that the plan names. Pure given a `Source`.
 
 What was never run is told apart from what is missing: an endpoint whose runs the register's index does not hold is
-not_run; rows that should be there and are not are a defect of the register, and refused.
+not_run; planned runs and pairs that should be there and are not leave it not_evaluable (`presence`); rows that
+should be there and are not are a defect of the register, and refused.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from prereg_kit.decision import contrasts, figures
-from prereg_kit.decision.measured import Groups, Measured, Scalar, Units, Unknown
-from prereg_kit.decision.request import Request, arms_of
+from prereg_kit.decision import contrasts, figures, presence
+from prereg_kit.decision.measured import Groups, Measured, Scalar, Units
+from prereg_kit.decision.request import Request
 from prereg_kit.errors import RegisterError
-from prereg_kit.plan.criterion import Estimate, walk
+from prereg_kit.plan.criterion import AtEvery, AtMajority, Estimate, walk
 from prereg_kit.plan.endpoint import Contrast, Distinct, LuckShare, Mean, Rate, Series, StepsToThreshold
 from prereg_kit.registers import cells
-from prereg_kit.registers.formats import RunRow
 from prereg_kit.statistics import luck
 from prereg_kit.statistics.random_stream import StreamKey
-
-RUN_COLUMNS = ("condition", "arm", "seed", "run_id")
 
 
 def measure(request: Request) -> Measured:
@@ -29,105 +27,60 @@ def measure(request: Request) -> Measured:
         RegisterError: a defect of the register, the row or key named.
     """
     endpoint = request.endpoint
+    _watch_points(request)
     if endpoint.register_ == "reported":
         return figures.reported(request)
-    absent = _not_run(request)
+    absent = presence.before(request)
     if absent is not None:
         return absent
     try:
+        presence.watch_rows(request)
         match endpoint:
             case Contrast():
-                return contrasts.contrast(request, endpoint)
+                return presence.after(request, contrasts.contrast(request, endpoint))
             case Mean():
-                return contrasts.mean(request, endpoint)
-            case Rate():
-                return _rate(request, endpoint)
-            case LuckShare():
-                return _luck(request, endpoint)
-            case Series():
-                return figures.series(request, endpoint)
-            case Distinct():
-                return _distinct(request, endpoint)
+                return presence.after(request, contrasts.mean(request, endpoint))
             case StepsToThreshold():
-                return contrasts.steps_to_threshold(request, endpoint)
+                return presence.after(request, contrasts.steps_to_threshold(request, endpoint))
+            case Rate() | LuckShare() | Series() | Distinct():
+                return presence.narrowed(request) or _pooled(request, endpoint)
     except RegisterError as error:
         if error.code == "absent-kind":
             return request.unknown("not_evaluable", "rows-missing", error.problem)
-        planned = _planned_but_absent(request, error)
+        planned = presence.planned_but_absent(request, error)
         if planned is not None:
             return planned
         raise
     raise AssertionError(f"no measure for {type(endpoint).__name__}")
 
 
-def _not_run(request: Request) -> Unknown | None:
-    """Not run, by the index of runs: no counted run matches, or one arm of a contrast has none."""
-    if request.runs is None:
-        return None
-    where = request.where
-    matching = [run for run in request.runs if _matches(run, where)]
-    wanted = ", ".join(f"{c} = {' or '.join(where[c])}" for c in RUN_COLUMNS if c in where) or "this plan"
-    if not matching:
-        return request.unknown("not_run", "runs-not-run", f"no run of {wanted} is in the register")
-    arms: tuple[str, ...] = where.get("arm", ())
-    if isinstance(request.endpoint, Contrast | StepsToThreshold):
-        column, *own = arms_of(request)
-        if column == "arm":
-            arms = tuple(own)
-            lacking = [arm for arm in arms if not any(run.arm == arm for run in matching)]
-            if lacking:
-                named = " or ".join(lacking)
-                return request.unknown(
-                    "not_run", "runs-not-run", f"no run of {wanted} with arm {named} is in the register"
-                )
-    return _missing_runs(request, where, arms, matching)
+def _pooled(request: Request, endpoint: Rate | LuckShare | Series | Distinct) -> Measured:
+    match endpoint:
+        case Rate():
+            return _rate(request, endpoint)
+        case LuckShare():
+            return _luck(request, endpoint)
+        case Series():
+            return figures.series(request, endpoint)
+        case Distinct():
+            return _distinct(request, endpoint)
 
 
-def _missing_runs(
-    request: Request, where: dict[str, tuple[str, ...]], arms: tuple[str, ...], matching: list[RunRow]
-) -> Unknown | None:
-    """Planned runs that are not there, unless the plan lets a missing pair be left out.
-
-    A rule for three seeds is another rule on two of them, so it is not evaluated.
-    """
-    matrix = request.effective.plan.runs
-    if matrix.missing != "refuse" or "run_id" in where:
-        return None
-    seeds = where.get("seed")
-    found = {(run.condition, run.arm, str(run.seed)) for run in matching}
-    lacking = [
-        cell
-        for cell in matrix.planned_for(where.get("condition", ()), arms)
-        if (seeds is None or cell[2] in seeds)
-        and not any((cell[0] in ("", c)) and (cell[1], cell[2]) == (a, s) for c, a, s in found)
-        and any(cell[0] in ("", c) and cell[1] == a for c, a, _ in found)
+def _watch_points(request: Request) -> None:
+    """Note whether the plan names the points that a series or a curve must have."""
+    endpoint = request.endpoint
+    if isinstance(endpoint, StepsToThreshold):
+        request.guard(
+            "named-points", None if endpoint.steps else "the endpoint names no `steps`: those found are taken"
+        )
+    parts = [part for _, rule in request.effective.plan.criteria() for part in walk(rule)]
+    loose = [
+        part
+        for part in parts
+        if isinstance(part, AtEvery | AtMajority) and part.endpoint == request.name and part.points is None
     ]
-    if not lacking:
-        return None
-    named = "; ".join(" ".join(part for part in (c, a, f"seed {s}") if part) for c, a, s in lacking)
-    return request.unknown(
-        "not_evaluable",
-        "runs-missing",
-        f"planned runs are missing: {named} (see `runs.missing`)",
-    )
-
-
-def _matches(run: RunRow, where: dict[str, tuple[str, ...]]) -> bool:
-    return all(str(getattr(run, column)) in where[column] for column in RUN_COLUMNS if column in where)
-
-
-def _planned_but_absent(request: Request, error: RegisterError) -> Unknown | None:
-    """Rows without an index: an absent condition or arm that the plan plans was not run; anything else is a defect."""
-    if (
-        error.code != "absent-value"
-        or request.runs is not None
-        or error.where.field not in ("condition", "arm")
-    ):
-        return None
-    place = 0 if error.where.field == "condition" else 1
-    if str(error.found) in {cell[place] for cell in request.effective.plan.runs.cells()}:
-        return request.unknown("not_run", "runs-not-run", error.problem)
-    return None
+    if isinstance(endpoint, Series):
+        request.guard("named-points", "a rule names no `points`: those found are judged" if loose else None)
 
 
 def _rate(request: Request, endpoint: Rate) -> Measured:
@@ -138,6 +91,8 @@ def _rate(request: Request, endpoint: Rate) -> Measured:
     )  # fmt: skip
     found = cells.count_rate(request.registers, endpoint.register_, query)
     request.notes += [f"{request.name}: {note}" for note in found.notes]
+    rows_differ = "the rows have no key column: a repeated row cannot be found"
+    request.guard("distinct-rows", None if found.distinct else rows_differ)
     if found.rate is None:
         return request.unknown(
             "not_evaluable", "undefined", f"no row counts towards {request.name}: 0/0 has no value"

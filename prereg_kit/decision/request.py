@@ -9,8 +9,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 from prereg_kit.decision.measured import Unknown
-from prereg_kit.decision.verdict import Reason
-from prereg_kit.plan.endpoint import Contrast, Selection, StepsToThreshold
+from prereg_kit.decision.verdict import Guard, GuardName, Reason
+from prereg_kit.plan import planned_pairs
+from prereg_kit.plan.endpoint import Contrast, Selection
 from prereg_kit.plan.history import EffectivePlan
 from prereg_kit.registers.cells import Policy, Source
 from prereg_kit.registers.cells.source import ValueKind
@@ -31,7 +32,10 @@ class AlongAxis:
 
 @dataclass
 class Request:
-    """One endpoint to measure; `notes` and `along` are filled on the way."""
+    """One endpoint to measure; `notes`, `guards` and `along` are filled on the way.
+
+    `only` narrows the rows to the planned pairs, where an endpoint sums over pairs.
+    """
 
     effective: EffectivePlan
     registers: Source
@@ -39,7 +43,9 @@ class Request:
     name: str
     endpoint: Selection
     each: dict[str, str]
+    only: dict[str, tuple[str, ...]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    guards: list[Guard] = field(default_factory=list)
     along: AlongAxis | None = None
 
     @property
@@ -48,7 +54,16 @@ class Request:
         where = dict(self.endpoint.where)
         if self.endpoint.register_ == "reported":
             where.setdefault("endpoint", (self.name,))
-        return where | {column: (value,) for column, value in self.each.items()}
+        return where | {column: (value,) for column, value in self.each.items()} | self.only
+
+    @property
+    def planned(self) -> planned_pairs.PlannedPairs:
+        """The pairs that the plan's matrix plans for this endpoint."""
+        return planned_pairs.planned_pairs(self.effective.plan, self.endpoint, self.where)
+
+    def guard(self, name: GuardName, reason: str | None = None) -> None:
+        """Note that a guard applied to this endpoint, or the reason why it did not."""
+        self.guards.append(Guard(name=name, applies=reason is None, endpoints=(self.name,), reason=reason))
 
     @property
     def key(self) -> tuple[str, ...] | None:
@@ -82,23 +97,6 @@ class Request:
 
 def arms_of(request: Request) -> tuple[str, str, str]:
     """(column of arms, treatment, reference): the endpoint's own, or the plan's."""
-    endpoint = request.endpoint
-    own = endpoint.arms if isinstance(endpoint, Contrast | StepsToThreshold) else None
-    arms = own or request.effective.plan.arms
-    return arms.column, arms.treatment, arms.reference
-
-
-def planned_seeds(request: Request) -> tuple[str, ...]:
-    """The seeds that the plan's matrix plans for an endpoint's condition and arms; empty where it plans none.
-
-    The pairing column must be the matrix's own `seed` for the two to be comparable.
-    """
     plan = request.effective.plan
-    if plan.resampling.pairs != "seed":
-        return ()
-    where = request.where
-    arms = where.get("arm", ())
-    if isinstance(request.endpoint, Contrast | StepsToThreshold):
-        column, *own = arms_of(request)
-        arms = tuple(own) if column == "arm" else ()
-    return tuple(dict.fromkeys(cell[2] for cell in plan.runs.planned_for(where.get("condition", ()), arms)))
+    arms = planned_pairs.arms_of(plan, request.endpoint) or plan.arms
+    return arms.column, arms.treatment, arms.reference

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from prereg_kit.decision.court import Court
 from prereg_kit.decision.measured import Paired
-from prereg_kit.decision.verdict import Outcome, Stability
+from prereg_kit.decision.verdict import Guard, Outcome, Stability
 from prereg_kit.plan.criterion import Criterion_, IntervalEnd, endpoints_of, walk
+from prereg_kit.plan.endpoint import Gap, Ratio
 from prereg_kit.statistics import exact
 
 MAX_SEEDS = 16
@@ -14,23 +17,54 @@ COST = 10.0
 
 
 def stability(court: Court, name: str) -> Stability | None:
-    """Leave-one-seed-out outcomes of a verdict whose rule reads contrasts; None where there are none."""
+    """Leave-one-seed-out outcomes of a verdict whose rule reads contrasts, and what missing pairs could change.
+
+    None where the rule reads no contrast and no planned pair is missing.
+    """
     base, own = court.place(name)
     rules = court.plan.rules_of(base)
-    endpoints = dict.fromkeys(endpoint for rule in rules for endpoint in endpoints_of(rule))
-    named = {e: found for e in endpoints if isinstance(found := own.measured(e), Paired)}
-    if not named:
+    direct = dict.fromkeys(endpoint for rule in rules for endpoint in endpoints_of(rule))
+    found = {part: own.measured(part) for endpoint in direct for part in _parts(court, endpoint)}
+    named = {e: paired for e in direct if isinstance(paired := found.get(e), Paired)}
+    missing = {pair for endpoint, measured in found.items() for pair in own.missing_pairs(endpoint, measured)}
+    if not named and not missing:
         return None
-    left = _left_out(court, name, rules, list(named.values()))
-    missing = {seed for endpoint, found in named.items() for seed in own.missing_seeds(endpoint, found)}
-    if not missing or any(found.unit != "proportion" for found in named.values()):
-        return left  # only a proportion says how bad the worst case is
+    left = _left_out(court, name, rules, list(named.values())) if named else Stability()
+    if not missing:
+        return left
+    pairs = f"{court.plan.resampling.pairs} pairs {', '.join(sorted(missing))} are planned and missing"
+    known = set(direct) == set(named) and all(each.unit == "proportion" for each in named.values())
+    if not known:  # only a difference of proportions says how bad the worst case is
+        pairs += "; their worst and best case are known for differences of proportions only"
+        _guard(court, named, missing_reason="the worst case is known for differences of proportions only")
+        return _noted(left, pairs)
+    _guard(court, named, missing_reason=None)
     ends = {"missing_worst": court.completed(-1), "missing_best": court.completed(1)}
-    pairs = f"seed pairs {', '.join(sorted(missing))} are planned and missing"
-    return left.model_copy(
-        update={end: other.verdict(name).outcome for end, other in ends.items()}
-        | {"note": "; ".join(part for part in (left.note, pairs) if part)}
-    )
+    outcomes = {end: other.verdict(name).outcome for end, other in ends.items()}
+    return _noted(left.model_copy(update=outcomes), pairs)
+
+
+def _parts(court: Court, name: str) -> tuple[str, ...]:
+    """The endpoint, or those that a gap or ratio combines."""
+    endpoint = court.plan.endpoints[name]
+    if isinstance(endpoint, Gap):
+        return (*_parts(court, endpoint.of), *_parts(court, endpoint.minus))
+    if isinstance(endpoint, Ratio):
+        return (*_parts(court, endpoint.of), *_parts(court, endpoint.over))
+    return (name,)
+
+
+def _guard(court: Court, named: Iterable[str], *, missing_reason: str | None) -> None:
+    court.guards.append(
+        Guard(
+            name="missing-pairs-bounded", applies=missing_reason is None, endpoints=tuple(named),
+            reason=missing_reason,
+        )
+    )  # fmt: skip
+
+
+def _noted(found: Stability, note: str) -> Stability:
+    return found.model_copy(update={"note": "; ".join(part for part in (found.note, note) if part)})
 
 
 def _left_out(court: Court, name: str, rules: tuple[Criterion_, ...], contrasts: list[Paired]) -> Stability:

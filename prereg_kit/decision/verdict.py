@@ -30,6 +30,7 @@ ReasonCode = Literal[
     "control-failed",  # a control named by `requires` does not hold
     "runs-not-run",  # no run that the endpoint needs was found
     "runs-missing",  # some planned runs were not found
+    "runs-not-planned",  # the plan's matrix does not plan what the endpoint needs, or does not name its pairs
     "rows-missing",  # runs are there, rows that the endpoint names are not
     "no-repeated-units",  # counts without rows: no task can be resampled
     "no-reported-figure",  # a retrospective plan names a figure that the register does not report
@@ -226,6 +227,27 @@ class AmendmentRef(_Value):
     changes: tuple[str, ...] = ()
 
 
+GuardName = Literal[
+    "planned-runs",  # the index names every planned run
+    "planned-pairs",  # the rows hold every planned pair, and no other pair is counted
+    "missing-pairs-bounded",  # the outcome with missing pairs at worst and at best
+    "counted-runs",  # failed, excluded and repeated runs are known
+    "rows-agree-with-index",  # the rows name the arm and the pair that the index names for their run
+    "one-run-per-cell",  # no cell mixes two runs
+    "distinct-rows",  # no row is counted twice
+    "named-points",  # the plan names the points that a series or a curve must have
+]
+
+
+class Guard(_Value):
+    """Whether a guard applied to some endpoints; `reason` says why it did not. No endpoints: to the whole decision."""
+
+    name: GuardName
+    applies: bool
+    endpoints: tuple[str, ...] = ()
+    reason: str | None = None
+
+
 class PlanRef(_Value):
     """The plan that was decided. `digest` is the SHA-256 of the original frozen file's bytes."""
 
@@ -266,6 +288,7 @@ class Verdicts(_Value):
     prediction_summary: PredictionSummary = PredictionSummary()
     gates: dict[str, GateVerdict] = Field(default_factory=dict)
     ledger: tuple[LedgerRow, ...] = ()
+    guards: tuple[Guard, ...] = ()
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:

@@ -18,21 +18,21 @@ from prereg_kit.decision.measured import Paired, Units
 from prereg_kit.design import plots as figures
 from prereg_kit.design.characteristics import Cell, Family, Rule, Setting, family
 from prereg_kit.design.dry_run import failures
+from prereg_kit.design.matrix_check import matrix_faults, planned_seeds
 from prereg_kit.design.operating import Worth, rule_of, unit_of, worth
 from prereg_kit.design.partition import Partition, Point, World, examine
 from prereg_kit.errors import PreregError
 from prereg_kit.foundation.durable import write_bytes
 from prereg_kit.plan.criterion import endpoints_of
-from prereg_kit.plan.endpoint import Contrast, Mean, Selection, StepsToThreshold
+from prereg_kit.plan.endpoint import Contrast, Mean, Selection
 from prereg_kit.plan.fields import is_placeholder
 from prereg_kit.plan.history import EffectivePlan
-from prereg_kit.plan.parts import RunMatrix
+from prereg_kit.plan.matrix import RunMatrix
 from prereg_kit.plan.plan import Plan
 from prereg_kit.registers.file import Registers
 from prereg_kit.registers.formats import FORMATS
 from prereg_kit.statistics.random_stream import StreamKey
 
-DEFAULT_SEEDS = 3
 FAMILY_STUDIES = 5_000
 
 
@@ -40,7 +40,8 @@ FAMILY_STUDIES = 5_000
 class Finding:
     """A defect of a plan. `witness` is a possible register, or a piece of the plan, that shows it.
 
-    Codes: not-evaluable, not-planned, overlap, gap, unreachable, constant, sample-refused, placeholder, unit.
+    Codes: not-evaluable, not-planned, pairs-unnamed, overlap, gap, unreachable, constant, sample-refused, placeholder,
+    unit, unused, empty-key, disclosure.
     """
 
     code: str
@@ -115,7 +116,7 @@ def check(effective: EffectivePlan, sample: Registers | None = None) -> CheckRep
                     witness = {"endpoint": failure.endpoint, "rows": failure.variant}
                     message = f"cannot be evaluated on {failure.variant} rows: {failure.message}"
                     findings.append(Finding("not-evaluable", name, message, witness))
-        findings += _not_planned(plan, name)
+        findings += _matrix(plan, name)
         findings += _units(plan, name)
         findings += partition_findings(name, examine(hypothesis, plan.endpoints, seeds))
     said = list(notes)
@@ -130,6 +131,7 @@ def check(effective: EffectivePlan, sample: Registers | None = None) -> CheckRep
                 "every endpoint of every rule can be computed on the sample; nothing was decided on it"
             )
     findings += _placeholders(plan)
+    findings += _loose_ends(plan)
     valued: list[Worth] = []
     said += _uncounted(plan)
     for name in plan.hypotheses:
@@ -231,29 +233,6 @@ def _on_curve(cell: Cell, each: Worth) -> bool:
     return (cell.effect, cell.seed_sd) in known
 
 
-def planned_seeds(plan: Plan) -> tuple[int, tuple[str, ...]]:
-    """The number of seed pairs of the run matrix, and what is to be said about it."""
-    seeds: dict[tuple[str, str], set[str]] = {}
-    for condition, arm, seed in plan.runs.cells():
-        if arm in (plan.arms.treatment, plan.arms.reference):
-            seeds.setdefault((condition, arm), set()).add(seed)
-    pairs = [
-        len(found & seeds.get((condition, plan.arms.reference), set()))
-        for (condition, arm), found in seeds.items()
-        if arm == plan.arms.treatment
-    ]
-    known = [count for count in pairs if count]
-    if not known:
-        return DEFAULT_SEEDS, (
-            f"the plan names no runs: its rules are checked at {DEFAULT_SEEDS} seed pairs",
-        )
-    if len(set(known)) > 1:
-        return max(known), (
-            f"conditions have different numbers of seed pairs; rules are checked at {max(known)}",
-        )
-    return known[0], ()
-
-
 def _units(plan: Plan, name: str) -> Iterator[Finding]:
     """Means of true and false are proportions: another unit would print 0.05 percent for five points."""
     for endpoint_name in dict.fromkeys(e for rule in plan.rules_of(name) for e in endpoints_of(rule)):
@@ -269,35 +248,32 @@ def _units(plan: Plan, name: str) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _not_planned(plan: Plan, name: str) -> Iterator[Finding]:
-    """Endpoints whose runs the plan's own matrix does not plan: their hypothesis can never be decided."""
-    cells = plan.runs.cells()
-    if not cells or not any(condition for condition, _, _ in cells):
-        return
-    for endpoint_name in dict.fromkeys(e for rule in plan.rules_of(name) for e in endpoints_of(rule)):
-        endpoint = plan.endpoints[endpoint_name]
-        if not isinstance(endpoint, Selection) or endpoint.register_ == "reported":
-            continue
-        conditions = endpoint.where.get("condition", ())
-        arms = endpoint.where.get("arm", ())
-        if isinstance(endpoint, Contrast | StepsToThreshold):
-            own = endpoint.arms or plan.arms
-            arms = (own.treatment, own.reference) if own.column == "arm" else ()
-        lacking = [
-            (condition, arm)
-            for condition in conditions or ("",)
-            for arm in arms or ("",)
-            if not any(condition in ("", cell[0]) and arm in ("", cell[1]) for cell in cells)
-        ]
-        if lacking:
-            wanted = "; ".join(
-                " and ".join(part for part in (c and f"condition {c}", a and f"arm {a}") if part)
-                for c, a in lacking
-            )
-            yield Finding(
-                "not-planned", name, f"{endpoint_name} needs runs of {wanted}, which the plan does not plan",
-                {"endpoint": endpoint_name, "condition": lacking[0][0], "arm": lacking[0][1]},
-            )  # fmt: skip
+def _matrix(plan: Plan, name: str) -> Iterator[Finding]:
+    """Endpoints that the plan's own matrix does not serve: their hypothesis could never be decided."""
+    for fault in matrix_faults(plan, name):
+        yield Finding(
+            fault.code, name, f"{fault.endpoint} {fault.words}", {"endpoint": fault.endpoint, **fault.needs}
+        )
+
+
+def _loose_ends(plan: Plan) -> Iterator[Finding]:
+    """Parts of the plan that name something which nothing reads, so that they would have no effect."""
+    read = {e.register_ for e in plan.endpoints.values() if isinstance(e, Selection)}
+    for kind, spec in plan.registers.items():
+        if kind not in read:
+            message = f"registers.{kind} has no effect: no endpoint reads a register {kind!r}"
+            yield Finding("unused", None, message, {"register": kind, "read": sorted(read)})
+        if spec.key is not None and not spec.key:
+            message = f"registers.{kind}.key is empty: rows could not be told apart, nor repeated rows found"
+            yield Finding("empty-key", None, message, {"register": kind})
+    planned = {seed for _, _, seed in plan.runs.cells()} | {p for b in plan.runs.planned for p in b.pair}
+    for item in plan.disclosures:
+        if item.arm is not None and item.arm not in (plan.arms.treatment, plan.arms.reference):
+            message = f"disclosure {item.id} names the arm {item.arm!r}, which the plan does not compare"
+            yield Finding("disclosure", None, message, {"disclosure": item.id, "arm": item.arm})
+        if item.seed is not None and planned and item.seed not in planned:
+            message = f"disclosure {item.id} names the seed {item.seed}, which the plan does not plan"
+            yield Finding("disclosure", None, message, {"disclosure": item.id, "seed": item.seed})
 
 
 def partition_findings(name: str, partition: Partition) -> Iterator[Finding]:

@@ -1,11 +1,9 @@
-"""The parts of a plan around its rules: resampling, the run matrix, materials, registers, disclosures, timestamps."""
+"""The parts of a plan around its rules: resampling, materials, registers, disclosures, timestamps."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
 from fractions import Fraction
-from itertools import product
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -14,7 +12,6 @@ from prereg_kit.plan.fields import (
     Column,
     Exact,
     Level,
-    Listed,
     Name,
     PercentileMethod,
     Sha256,
@@ -23,8 +20,6 @@ from prereg_kit.plan.fields import (
     Value,
     Whole,
 )
-
-MAX_RUNS = 100_000
 
 
 class Resampling(Value):
@@ -49,58 +44,6 @@ class Resampling(Value):
         if self.seed < 0:
             raise ValueError("a seed that is not negative")
         return self
-
-
-class PlannedRuns(Value):
-    """A block of the run matrix: the product of the lists."""
-
-    condition: Listed = ("",)
-    arm: Listed
-    seed: Listed
-    note: Text = ""
-
-
-class Exclusion(Value):
-    """One admissible reason to leave a run out; no other reason excludes."""
-
-    id: Name
-    text: Text
-
-
-class RunMatrix(Value):
-    """Every planned run, and the policy for those that are missing, failed or repeated.
-
-    A seed that only one arm has is refused, unless `missing: exclude_pair` leaves the pair out and says so; the ledger
-    keeps it, and the verdict shows what the missing pairs could have made of it at worst and at best.
-    """
-
-    planned: tuple[PlannedRuns, ...] = ()
-    exclusions: tuple[Exclusion, ...] = ()
-    missing: Literal["refuse", "exclude_pair"] = "refuse"
-    repeated: Literal["refuse"] = "refuse"
-
-    @model_validator(mode="after")
-    def _of_a_readable_size(self) -> RunMatrix:
-        count = sum(len(block.condition) * len(block.arm) * len(block.seed) for block in self.planned)
-        if count > MAX_RUNS:
-            raise ValueError(f"at most {MAX_RUNS} planned runs, not {count}")
-        return self
-
-    def planned_for(self, conditions: Sequence[str], arms: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
-        """The planned cells of some conditions and arms; an empty sequence admits all of them."""
-        return tuple(
-            cell
-            for cell in self.cells()
-            if (not conditions or cell[0] in ("", *conditions)) and (not arms or cell[1] in arms)
-        )
-
-    def cells(self) -> tuple[tuple[str, str, str], ...]:
-        """Every planned (condition, arm, seed), in the order of the plan."""
-        return tuple(
-            dict.fromkeys(
-                cell for block in self.planned for cell in product(block.condition, block.arm, block.seed)
-            )
-        )
 
 
 class Material(Value):

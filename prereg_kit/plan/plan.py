@@ -40,7 +40,8 @@ from prereg_kit.plan.fields import (
     Value,
 )
 from prereg_kit.plan.hypothesis import Family, Gate, Hypothesis, Prediction
-from prereg_kit.plan.parts import Disclosure, Material, RegisterSpec, Resampling, RunMatrix, TimestampPolicy
+from prereg_kit.plan.matrix import ANY, RunMatrix
+from prereg_kit.plan.parts import Disclosure, Material, RegisterSpec, Resampling, TimestampPolicy
 
 FORMAT = "prereg.plan/1"
 Place = tuple[str, ...]
@@ -191,6 +192,7 @@ class Plan(Value):
             named["resampling.clusters"] = self.resampling.clusters
         if len(set(named.values())) < len(named):
             raise misfit(("resampling",), f"uses one column for two things: {named}")
+        self._pairs_have_one_name()
         for name, endpoint in self.endpoints.items():
             over = getattr(endpoint, "over", None)
             if isinstance(endpoint, Contrast | Mean) and over is not None and over.column in named.values():
@@ -203,6 +205,18 @@ class Plan(Value):
             ):
                 raise misfit(
                     ("endpoints", name), f"a {endpoint.kind} cannot be read from published figures alone"
+                )
+
+    def _pairs_have_one_name(self) -> None:
+        """`pair` in a planned block is for a pairing column that the block has no other word for."""
+        pairs = self.resampling.pairs
+        if pairs not in ("seed", "condition"):
+            return
+        for index, block in enumerate(self.runs.planned):
+            if block.pair != (ANY,):
+                raise misfit(
+                    ("runs", "planned", str(index), "pair"),
+                    f"says `pair`, but resampling.pairs is {pairs}: list the pairs under `{pairs}`",
                 )
 
     @staticmethod

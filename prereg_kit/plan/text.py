@@ -10,6 +10,7 @@ from prereg_kit.plan.amendment import KNOWN_IN_WORDS
 from prereg_kit.plan.endpoint import Contrast, Endpoint, Gap, Mean, Ratio, Selection
 from prereg_kit.plan.fields import decimal_text
 from prereg_kit.plan.history import EffectivePlan
+from prereg_kit.plan.matrix import ANY
 from prereg_kit.plan.plan import Plan
 from prereg_kit.plan.words import criterion_words, percent, rule_words
 
@@ -96,8 +97,10 @@ def _head(plan: Plan) -> Iterator[str]:
     yield f"            {how.interval} interval of level {percent(how.level)}"
     yield f"Runs        {len(plan.runs.cells())} planned; missing runs: {plan.runs.missing}; repeated: refuse"
     for block in plan.runs.planned:
-        conditions, arms, seeds = (", ".join(part) for part in (block.condition, block.arm, block.seed))
-        yield f"            {conditions}: arms {arms}; seeds {seeds} {block.note}".rstrip()
+        conditions, arms = (", ".join(part) for part in (block.condition, block.arm))
+        named = ((plan.resampling.pairs, block.pair), ("seeds", block.seed))
+        runs = "; ".join(f"{name} {', '.join(values)}" for name, values in named if values != (ANY,))
+        yield f"            {conditions}: arms {arms}; {runs} {block.note}".rstrip()
     for exclusion in plan.runs.exclusions:
         yield from _wrapped(f"may be excluded ({exclusion.id}): {exclusion.text}", "            ")
     for material in plan.materials:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from prereg_kit.decision.guards import sentences as sentences_of_guards
 from prereg_kit.decision.verdict import Outcome, PredictionVerdict, Verdicts
 from prereg_kit.foundation.visible import hidden
 from prereg_kit.report import rounding
@@ -65,6 +66,7 @@ class Page:
     prediction_summary: str
     gates: tuple[GateRow, ...]
     ledger_summary: str
+    guards: tuple[str, ...]
     source: Verdicts
     rounding_rule: str = rounding.RULE
 
@@ -178,5 +180,6 @@ def build(verdicts: Verdicts, title: str | None = None) -> Page:
             for name, gate in verdicts.gates.items()
         ),
         ledger_summary=_ledger_summary(verdicts),
+        guards=sentences_of_guards(verdicts.guards),
         source=verdicts,
     )

@@ -95,10 +95,12 @@ def flat_outcomes(page: Page) -> Table:
     headings = (
         "hypothesis", "reading", "statement", "rule", "rule_from", "endpoint", "unit", "estimate", "estimate_exact",
         "estimate_evidence", "interval_level", "interval_lower", "interval_upper", "interval_engine", "per_seed",
-        "outcome", "evidence", "result", "effect_established", "reasons",
+        "outcome", "evidence", "result", "effect_established", "reasons", "guards_not_applied",
     )  # fmt: skip
     columns = tuple(Column(heading, 5) for heading in headings)
-    return Table("outcomes", "Outcomes", columns, tuple(map(_flat_row, page.rows)))
+    return Table(
+        "outcomes", "Outcomes", columns, tuple((*_flat_row(row), " ".join(page.guards)) for row in page.rows)
+    )
 
 
 def predictions(page: Page) -> Table:

@@ -11,12 +11,13 @@ not the number of rows (plus eight bytes a row for finding duplicates, and one f
 | what a column is to an endpoint | `layout`, `constant_columns` |
 | which row is which | `packed_keys`, `local_codes`, `repeats`, `run_owners` |
 | sums | `cell_sums`, `exact_sums`, `count_rows`; then `completeness`, `sparse` |
-| answers | `table`, `rates`, `exact_rows`, `outcome_grids`, `distinct_values` |
+| answers | `table`, `rates`, `exact_rows`, `outcome_grids`, `distinct_values`, `present` |
 """
 
 from prereg_kit.registers.cells.distinct_values import GroupCount, distinct_per_group
 from prereg_kit.registers.cells.exact_rows import ValueRow, value_rows
 from prereg_kit.registers.cells.outcome_grids import OutcomeTable, outcome_tables
+from prereg_kit.registers.cells.present import values_present
 from prereg_kit.registers.cells.query import CellQuery, OutcomeQuery, Policy, RateQuery
 from prereg_kit.registers.cells.rates import Count, count_rate
 from prereg_kit.registers.cells.source import Source, Where
@@ -39,4 +40,5 @@ __all__ = [
     "distinct_per_group",
     "outcome_tables",
     "value_rows",
+    "values_present",
 ]

@@ -30,7 +30,8 @@ POOLED = frozenset({"run_id", "seed", "step", "row", "task", *REPEATS})
 class Count:
     """A rate as two whole numbers; `per` splits both by a column (run_id by default).
 
-    `rows_outside` counts rows with the numerator's flag that the denominator does not admit: they are not counted.
+    `distinct` says whether the rows have key columns, so that a repeated row was found. `rows_outside` counts rows
+    with the numerator's flag that the denominator does not admit: they are not counted.
     """
 
     numerator: int
@@ -40,6 +41,7 @@ class Count:
     rows_unused: int = 0
     rows_outside: int = 0
     notes: tuple[str, ...] = ()
+    distinct: bool = True
 
     @property
     def rate(self) -> Fraction | None:
@@ -167,6 +169,7 @@ def count_rate(registers: Source, kind: str, query: RateQuery) -> Count:
         rows_unused=rows.size - used,
         rows_outside=tally.outside,
         notes=tuple(notes),
+        distinct=bool(below),
     )
 
 

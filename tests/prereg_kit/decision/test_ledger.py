@@ -8,7 +8,7 @@ import pytest
 
 from prereg_kit.decision.ledger import counted_runs, ledger
 from prereg_kit.errors import RegisterError
-from prereg_kit.plan.parts import Exclusion, PlannedRuns, RunMatrix
+from prereg_kit.plan.matrix import Exclusion, PlannedRuns, RunMatrix
 from prereg_kit.registers.formats import RunRow
 
 MATRIX = RunMatrix(

@@ -12,8 +12,9 @@ from click.testing import CliRunner
 from prereg_kit import load_plan
 from prereg_kit.cli.main import cli
 from prereg_kit.design.dry_rows import rows
+from prereg_kit.design.matrix_check import planned_seeds
 from prereg_kit.design.operating import worth
-from prereg_kit.design.plan_check import check, planned_seeds
+from prereg_kit.design.plan_check import check
 from prereg_kit.plan.endpoint import Selection
 from prereg_kit.registers.file import Registers
 from tests.plans import small

@@ -28,9 +28,9 @@ def test_the_field_reference_is_that_of_the_models() -> None:
 
 
 def test_every_model_of_a_plan_is_in_the_reference() -> None:
-    from prereg_kit.plan import amendment, criterion, endpoint, fields, hypothesis, parts, plan
+    from prereg_kit.plan import amendment, criterion, endpoint, fields, hypothesis, matrix, parts, plan
 
-    modules = (amendment, criterion, endpoint, hypothesis, parts, plan)
+    modules = (amendment, criterion, endpoint, hypothesis, matrix, parts, plan)
     defined = {
         model
         for module in modules

@@ -404,7 +404,7 @@ def test_csv_reads_back_and_starts_no_formula(found: list[str]) -> None:
     text = report.render(made, "csv")
     rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     assert len(rows) == len(found) + 1
-    assert {len(row) for row in rows} == {20}
+    assert {len(row) for row in rows} == {21}
     assert text.endswith("\r\n")
     for name, row in zip(found, rows[1:], strict=True):
         cell = row[0]
