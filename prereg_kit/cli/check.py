@@ -31,11 +31,13 @@ def command(
     from prereg_kit.design import plan_check
     from prereg_kit.evidence import frozen_plans as plan_archive
     from prereg_kit.foundation.digest import readable_json
+    from prereg_kit.operations import materials
     from prereg_kit.registers.file import open_register
 
     loaded = plan_archive.load(path, root)
     sample = open_register(registers) if registers else None
     report = plan_check.check(loaded.effective, sample)
+    report = report.with_findings(materials.findings(materials.compare(loaded.effective.plan, loaded.root)))
     if figures is not None:
         for drawn in plan_check.draw(report, figures):
             click.echo(f"wrote {drawn}", err=True)

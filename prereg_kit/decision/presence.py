@@ -14,7 +14,7 @@ from prereg_kit.plan.endpoint import Contrast, Mean, StepsToThreshold
 from prereg_kit.plan.matrix import ANY, covers
 from prereg_kit.plan.planned_pairs import arms_of, parts_by_column
 from prereg_kit.registers import cells
-from prereg_kit.registers.formats import RunRow
+from prereg_kit.registers.formats import CONTEXTS, REPEATS, RunRow
 
 NO_INDEX = "no index of runs was given: failed, excluded and repeated runs cannot be told from rows alone"
 
@@ -199,9 +199,28 @@ def watch_rows(request: Request) -> None:
         reason = None
         if "run_id" in request.where:
             reason = "the endpoint names its runs by run_id"
-        elif "run_id" not in rows.columns:
+        elif "run_id" not in rows.columns or "run_id" in rows.lacking:
             reason = "the rows have no column run_id: two runs of one arm and pair cannot be told apart"
         request.guard("one-run-per-cell", reason)
+    request.guard("unmixed", _averaged(request))
+
+
+def _averaged(request: Request) -> str | None:
+    """Why rows of different measurements could be averaged; None where a declared key leaves no room for it.
+
+    A key that the plan declares says which columns number the rows of a cell. A renamed condition among them would be
+    averaged over like a repetition.
+    """
+    plan, where = request.effective.plan, request.where
+    known = {*CONTEXTS, *REPEATS, "run_id", "row", *parts_by_column(plan), plan.resampling.clusters}
+    arms = arms_of(plan, request.endpoint)
+    read = {arms.column if arms else None, *(getattr(request.endpoint, "group", ()))}
+    over = getattr(request.endpoint, "over", None)
+    read |= {over.column if over is not None else None, getattr(request.endpoint, "axis", None)}
+    loose = [name for name in request.key or () if name not in known | read and name not in where]
+    if not loose:
+        return None
+    return f"the declared key averages over {', '.join(loose)}: rows of different values are one measurement"
 
 
 def _agreeing(request: Request) -> tuple[str, ...]:

@@ -26,7 +26,8 @@ def stability(court: Court, name: str) -> Stability | None:
     direct = dict.fromkeys(endpoint for rule in rules for endpoint in endpoints_of(rule))
     found = {part: own.measured(part) for endpoint in direct for part in _parts(court, endpoint)}
     named = {e: paired for e in direct if isinstance(paired := found.get(e), Paired)}
-    missing = {pair for endpoint, measured in found.items() for pair in own.missing_pairs(endpoint, measured)}
+    lacking = {e: lost for e, measured in found.items() if (lost := own.missing_pairs(e, measured))}
+    missing = {pair for lost in lacking.values() for pair in lost}
     if not named and not missing:
         return None
     left = _left_out(court, name, rules, list(named.values())) if named else Stability()
@@ -36,9 +37,9 @@ def stability(court: Court, name: str) -> Stability | None:
     known = set(direct) == set(named) and all(each.unit == "proportion" for each in named.values())
     if not known:  # only a difference of proportions says how bad the worst case is
         pairs += "; their worst and best case are known for differences of proportions only"
-        _guard(court, named, missing_reason="the worst case is known for differences of proportions only")
+        _guard(court, lacking, missing_reason="the worst case is known for differences of proportions only")
         return _noted(left, pairs)
-    _guard(court, named, missing_reason=None)
+    _guard(court, lacking, missing_reason=None)
     ends = {"missing_worst": court.completed(-1), "missing_best": court.completed(1)}
     outcomes = {end: other.verdict(name).outcome for end, other in ends.items()}
     return _noted(left.model_copy(update=outcomes), pairs)

@@ -234,8 +234,10 @@ GuardName = Literal[
     "counted-runs",  # failed, excluded and repeated runs are known
     "rows-agree-with-index",  # the rows name the arm and the pair that the index names for their run
     "one-run-per-cell",  # no cell mixes two runs
+    "unmixed",  # no average mixes rows of different conditions, splits, ...
     "distinct-rows",  # no row is counted twice
     "named-points",  # the plan names the points that a series or a curve must have
+    "materials",  # the files that the plan binds are those in the repository
 ]
 
 

@@ -6,7 +6,7 @@ outcomes partition all possible registers, and how often would it pass under eff
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -41,7 +41,7 @@ class Finding:
     """A defect of a plan. `witness` is a possible register, or a piece of the plan, that shows it.
 
     Codes: not-evaluable, not-planned, pairs-unnamed, overlap, gap, unreachable, constant, sample-refused, placeholder,
-    unit, unused, empty-key, disclosure.
+    unit, unused, empty-key, disclosure, material.
     """
 
     code: str
@@ -72,6 +72,10 @@ class CheckReport:
     def ok(self) -> bool:
         """Whether nothing stands against the freeze."""
         return not self.findings
+
+    def with_findings(self, more: Sequence[Finding]) -> CheckReport:
+        """The report with findings that only a repository can show."""
+        return replace(self, findings=(*self.findings, *more))
 
     def to_json(self) -> dict[str, Any]:
         """The `prereg.check/1` object."""

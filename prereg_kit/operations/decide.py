@@ -21,6 +21,7 @@ from prereg_kit.evidence import frozen_plans as plan_archive
 from prereg_kit.evidence.frozen_plans import LoadedPlan
 from prereg_kit.foundation.digest import readable_json
 from prereg_kit.foundation.durable import write_together
+from prereg_kit.operations import materials
 from prereg_kit.plan.history import EffectivePlan
 from prereg_kit.registers.file import Registers, open_register, plans_named
 
@@ -75,11 +76,12 @@ def decide_loaded(loaded: LoadedPlan, rows: Registers) -> Decided:
             code="other-plan",
         )
     rows = planned_only(rows, loaded.effective)
+    bound = materials.compare(loaded.effective.plan, loaded.root)
     standing = Standing(
         path=_within(loaded.path, loaded.root),
         frozen=loaded.frozen,
         time=plan_archive.time_in_words(loaded),
-        labels=plan_archive.labels(loaded),
+        labels=(*plan_archive.labels(loaded), *materials.banners(bound)),
     )
     files = [
         RegisterRef(
@@ -101,7 +103,10 @@ def decide_loaded(loaded: LoadedPlan, rows: Registers) -> Decided:
     named = plan.model_copy(update={"amendments": amendments})
     used = [table.used for table in rows.tables()]  # known only now: by then every endpoint has read its rows
     read = tuple(file.model_copy(update={"used": count}) for file, count in zip(files, used, strict=True))
-    return replace(decided, verdicts=decided.verdicts.model_copy(update={"plan": named, "registers": read}))
+    guard = materials.guard(bound)
+    guards = (*decided.verdicts.guards, *(() if guard is None else (guard,)))
+    made = decided.verdicts.model_copy(update={"plan": named, "registers": read, "guards": guards})
+    return replace(decided, verdicts=made)
 
 
 def _within(path: Path, root: Path) -> str:

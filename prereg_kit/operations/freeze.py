@@ -126,7 +126,7 @@ def freeze(
     target = Path(root) / "frozen" / archive.check_id(id or stated.id or taken.path.stem, taken.name)
     for note in (*taken.notes, *git_warnings(taken, target)):
         say(f"note: {note}")
-    attachments = _checked(taken, say) if stated.kind == "plan" and not target.exists() else {}
+    attachments = _checked(taken, Path(root), say) if stated.kind == "plan" and not target.exists() else {}
     stamper = authorities.stamper(offline=offline, query=query, accuracy_limit=stated.accuracy_limit)
     frozen = archive.freeze(
         taken.data, taken.name, target, stamper, kind=stated.kind, quorum=wanted, attachments=attachments
@@ -231,7 +231,7 @@ def _stated(taken: Taken) -> _Stated:
     return _Stated("plan", plan.id, plan.timestamps.quorum, plan.timestamps.limit)
 
 
-def _checked(taken: Taken, say: Say) -> dict[str, bytes]:
+def _checked(taken: Taken, root: Path, say: Say) -> dict[str, bytes]:
     """check.json for a plan whose rules can be decided.
 
     Raises:
@@ -239,10 +239,13 @@ def _checked(taken: Taken, say: Say) -> dict[str, bytes]:
     """
     from prereg_kit.design import plan_check
     from prereg_kit.foundation.digest import readable_json, sha256_bytes
+    from prereg_kit.operations import materials
     from prereg_kit.plan.history import Source, replay
 
     say(f"checking the rules of {taken.name}")
-    report = plan_check.check(replay(Source(taken.data, sha256_bytes(taken.data), "<bytes>")))
+    effective = replay(Source(taken.data, sha256_bytes(taken.data), "<bytes>"))
+    bound = materials.compare(effective.plan, root)
+    report = plan_check.check(effective).with_findings(materials.findings(bound))
     for finding in report.findings:
         say(f"  {finding.code}: {finding.hypothesis or 'plan'}: {finding.message}")
     if not report.ok:

@@ -112,6 +112,10 @@ class PartRows:
             )
 
 
+_OF_THE_INDEX = ("condition", "arm", "seed")
+"""What an index says of a run and rows may repeat: the two must agree, also where an endpoint does not read them."""
+
+
 class PartScan:
     """One pass: implements `prereg_kit.registers.cells.source.Scan`."""
 
@@ -129,7 +133,7 @@ class PartScan:
         self._coded = coded
         self._values = values
         self._lists = lists
-        names = dict.fromkeys((*coded, *lists, "run_id"))
+        names = dict.fromkeys((*coded, *lists, "run_id", *_OF_THE_INDEX))
         self.levels: dict[str, Levels] = {name: Levels() for name in names}
 
     def __iter__(self) -> Iterator[Block]:
@@ -159,7 +163,8 @@ class PartScan:
                 )
             if not part.counted:
                 return
-        names = tuple(dict.fromkeys((*self._coded, *(("run_id",) if watched else ()))))
+        compared = ("run_id", *(name for name in _OF_THE_INDEX if name in part.columns)) if watched else ()
+        names = tuple(dict.fromkeys((*self._coded, *compared)))
         coders = {name: Coder(self.levels[name], part.file, name) for name in (*names, *self._lists)}
         first = 0
         for batch in part.batches((*names, *self._values, *self._lists), as_codes=(*names, *self._values)):
@@ -230,7 +235,7 @@ class PartScan:
         row = self._runs.get(name)
         if row is None:
             return
-        for column in ("condition", "arm", "seed"):
+        for column in _OF_THE_INDEX:
             if column not in codes or column not in part.columns:
                 continue
             found = codes[column]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from prereg_kit.cli.main import cli
 from prereg_kit.decision.verdict import Guard, Verdicts
 from prereg_kit.design.plan_check import check
 from prereg_kit.errors import PlanError
+from prereg_kit.operations.materials import compare
 from prereg_kit.plan.file import read_plan
 from prereg_kit.registers.file import add_run, sibling_of, write_register
 from prereg_kit.registers.formats import RunRow
@@ -232,6 +234,49 @@ def test_the_terminal_prints_guards_that_did_not_apply(tmp_path: Path) -> None:
     call = ["decide", "--plan", str(tmp_path / "plan.yaml"), str(tmp_path / "episodes.csv")]
     output = CliRunner().invoke(cli, call).output
     assert "planned-pairs does not apply to success" in " ".join(output.split())
+
+
+def test_a_renamed_condition_in_a_declared_key_is_said_to_be_averaged_over() -> None:
+    more = pd.concat([rows(2, "seed").assign(setting=0), rows(2, "seed").assign(setting=1)])
+    text = small(RULE, head="registers: {episodes: {key: [setting, arm, seed, task, schedule]}}\n")
+    (guard,) = guards(decided(text, more), "unmixed")
+    assert not guard.applies and "setting" in (guard.reason or "")
+    named = text.replace("value: true_success", "where: {setting: 1}, value: true_success")
+    assert [guard.applies for guard in guards(decided(named, more), "unmixed")] == [True]
+
+
+def test_bound_files_are_compared_before_the_freeze_and_when_it_counts(tmp_path: Path) -> None:
+    (tmp_path / "pool.txt").write_bytes(b"one\n")
+    digest = hashlib.sha256(b"one\n").hexdigest()
+    text = small(RULE, head=f"materials: [{{path: pool.txt, sha256: {digest}}}]\n")
+    (tmp_path / "plan.yaml").write_text(text)
+    (tmp_path / "frozen").mkdir()
+    register = tmp_path / "episodes.csv"
+    rows(2, "seed").to_csv(register, index=False)
+
+    def run() -> tuple[int, Verdicts]:
+        found = CliRunner().invoke(
+            cli, ["check", str(tmp_path / "plan.yaml"), "--root", str(tmp_path)], standalone_mode=False
+        )
+        return found.return_value, decide(tmp_path / "plan.yaml", register, root=tmp_path).verdicts
+
+    code, same = run()
+    assert code == 0 and [guard.applies for guard in guards(same, "materials")] == [True]
+    (tmp_path / "pool.txt").write_bytes(b"two\n")
+    code, other = run()
+    assert code == 1 and any("MATERIAL ALTERED: pool.txt" in label for label in other.labels)
+    frozen = CliRunner().invoke(cli, ["freeze", str(tmp_path / "plan.yaml"), "--root", str(tmp_path)])
+    assert frozen.exception is not None and not (tmp_path / "frozen/small").exists()
+    (tmp_path / "pool.txt").unlink()
+    code, none = run()
+    assert code == 1 and [guard.applies for guard in guards(none, "materials")] == [False]
+
+
+@pytest.mark.parametrize("path", ["/etc/hostname", "../secret", "a/../../b"])
+def test_a_bound_path_out_of_the_repository_is_not_read(path: str, tmp_path: Path) -> None:
+    text = small(RULE, head=f"materials: [{{path: {path}, sha256: {'0' * 64}}}]\n")
+    (only,) = compare(load_plan(text.encode()).effective.plan, tmp_path)
+    assert only.found is None
 
 
 def test_points_that_the_plan_does_not_name_are_said_to_be_unguarded() -> None:
