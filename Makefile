@@ -5,7 +5,7 @@ BIN     = $(VENV)/bin
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BUILD  ?= build
 
-.PHONY: help reports demo demo-train test test-kit test-slow lint docs dist bench fuzz check-tsa check-gpu clean
+.PHONY: help reports demo demo-train test test-kit test-slow lint docs dist bench fuzz corpus check-tsa check-gpu clean
 
 help:
 	@echo 'make demo        freeze, verify, decide and render a small study and a published one (no torch)'
@@ -78,6 +78,9 @@ bench: $(VENV)/.study
 
 fuzz: $(VENV)/.dev  # coverage-guided where atheris is installed (the `fuzz` extra), else structured mutations alone
 	$(BIN)/python tests/fuzz/fuzz_token.py --seconds 600
+
+corpus: $(VENV)/.dev  # small repositories with planted manipulations, and honest ones: how many the audit tells apart
+	$(BIN)/python -m tests.corpus.measure
 
 check-tsa: $(VENV)/.kit
 	$(BIN)/prereg trust check

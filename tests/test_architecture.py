@@ -17,11 +17,11 @@ MODULES = sorted(path for package in ("prereg_kit", "study") for path in (ROOT /
 FLOORS = {
     "prereg_kit": {
         "errors": 0, "foundation": 1, "statistics": 2, "plan": 2, "registers": 3, "evidence": 3, "decision": 4,
-        "design": 5, "report": 5, "operations": 6, "api": 7, "cli": 8, "__main__": 9, "__init__": 9,
+        "design": 5, "report": 5, "operations": 6, "audit": 7, "api": 8, "cli": 9, "__main__": 10, "__init__": 10,
     },
     "prereg_kit.registers": {"formats": 0, "cells": 1, "file": 2},
     "prereg_kit.evidence": {
-        "token": 0, "archive": 1, "trust": 2, "authority": 2, "frozen_plans": 2, "second_opinion": 3, "tsa": 3,
+        "token": 0, "archive": 1, "trust": 2, "authority": 2, "frozen_plans": 2, "deviations": 2, "second_opinion": 3, "tsa": 3,
         "folder": 4,
     },
     "study": {

@@ -15,11 +15,16 @@ VERBS = {
     "stamp": ("prereg_kit.cli.stamp", "Add missing timestamps to a frozen document."),
     "renew": ("prereg_kit.cli.renew", "Stamp earlier evidence again before it lapses."),
     "amend": ("prereg_kit.cli.amend", "Freeze and stamp an amendment to a frozen plan."),
+    "deviate": ("prereg_kit.cli.deviate", "Log a deviation from a frozen plan."),
+    "disclose": ("prereg_kit.cli.disclose", "Log that somebody saw data, and when."),
+    "withdraw": ("prereg_kit.cli.withdraw", "Take back an entry of the log, or the study."),
     "verify-timestamps": ("prereg_kit.cli.verify_timestamps", "Check digests and tokens offline."),
     "token": ("prereg_kit.cli.token", "Examine one RFC 3161 token strictly."),
     "trust": ("prereg_kit.cli.trust", "List, add and show timestamping authorities and their anchors."),
     "tsa": ("prereg_kit.cli.tsa", "Serve the embedded demo authority."),
     "decide": ("prereg_kit.cli.decide", "Evaluate a plan's frozen rules on registers of runs."),
+    "replay": ("prereg_kit.cli.replay", "Decide under the plan as frozen and under each amendment."),
+    "audit": ("prereg_kit.cli.audit", "Find what does not fit: who could have known what when."),
     "render": ("prereg_kit.cli.render", "Render verdicts as Markdown, HTML, LaTeX or CSV."),
 }
 

@@ -14,9 +14,20 @@ ID = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 @click.command(name="new")
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path), default="plan.yaml")
 @click.option("--id", "plan_id", help="The plan's id; it names the frozen folder.")
+@click.option(
+    "--ci", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
+    help="Write a git hook and a CI recipe that run the audit below DIR instead.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Say what was written as JSON.")
-def command(path: Path, plan_id: str | None, as_json: bool) -> None:
+def command(path: Path, plan_id: str | None, ci: Path | None, as_json: bool) -> None:
     """Write a commented starting plan to FILE (default plan.yaml), which is never overwritten."""
+    if ci is not None:
+        from prereg_kit.operations.ci_files import write_ci
+
+        for each in write_ci(ci):
+            click.echo(f"wrote {each}", err=True)
+        click.echo("next: git config core.hooksPath .githooks", err=True)
+        return
     from importlib import resources
 
     from prereg_kit.errors import NotCheckedError, UsageError, Where

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from prereg_kit.evidence.archive.record import FileRef, FreezeRecord, StampRecord
+from prereg_kit.evidence.deviations import LOG_NAME
 
 
 def stamp_files(stamp: StampRecord) -> list[FileRef]:
@@ -32,7 +33,12 @@ def evidence_files(record: FreezeRecord) -> list[FileRef]:
 
 def leftovers(folder: Path, record: FreezeRecord) -> list[str]:
     """Files of the folder that its record does not name, as remarks; an interrupted stamp leaves such files."""
-    known = {ref.path for ref in evidence_files(record)} | {"freeze.json", "README.md", "SHA256SUMS"}
+    known = {ref.path for ref in evidence_files(record)} | {
+        "freeze.json",
+        "README.md",
+        "SHA256SUMS",
+        LOG_NAME,
+    }
     known |= {item.query.path for item in record.pending if item.query}
     found = sorted(
         path.relative_to(folder).as_posix()

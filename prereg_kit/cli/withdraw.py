@@ -1,0 +1,5 @@
+"""`prereg withdraw`."""
+
+from prereg_kit.cli.deviate import withdraw as command
+
+__all__ = ["command"]

@@ -1,0 +1,1 @@
+"""The manipulation corpus: small repositories with one planted manipulation each, and honest ones."""
