@@ -26,7 +26,7 @@ FLOORS = {
     },
     "study": {
         "errors": 0, "closed_sets": 1, "config": 2, "backoffice": 2, "theory": 2, "runs": 3, "policies": 3, "evaluation": 4,
-        "training": 5, "trained": 6, "figures": 6, "published": 6, "cli": 7, "__main__": 8, "__init__": 8,
+        "training": 5, "trained": 6, "figures": 6, "published": 6, "probe": 7, "cli": 8, "__main__": 9, "__init__": 9,
     },
 }  # fmt: skip
 
@@ -36,7 +36,14 @@ OWNERS = {
     "ruamel": {"prereg_kit.plan.yaml_file"},
     "rfc3161ng": {"prereg_kit.evidence.tsa"},
     "matplotlib": {"prereg_kit.design.plots", "study.figures", "study.training"},
-    "torch": {"study.training", "study.trained.language_model", "study.cli.dry_run"},
+    "torch": {
+        "study.training",
+        "study.trained.language_model",
+        "study.cli.dry_run",
+        "study.probe.double",
+        "study.probe.scores",
+        "study.probe.checks",
+    },
     "transformers": {"study.training", "study.trained.language_model"},
     "trl": {"study.training"},
     "peft": {"study.training", "study.trained.language_model"},

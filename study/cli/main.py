@@ -19,6 +19,7 @@ VERBS = {
     "train": ("study.cli.train", "Train one run of one arm."),
     "status": ("study.cli.status", "Show the state of a matrix of runs."),
     "bandit": ("study.cli.bandit", "Print the numbers of the paper's aligned-scalar bandit."),
+    "probe": ("study.cli.probe", "Measure whether pairing shrinks a checkpoint's gradient covariance."),
     "theory": ("study.cli.theory", "Draw where pairing helps and where it hurts."),
 }
 

@@ -181,7 +181,7 @@ def regrouped(
     group = conditions.group_size(size)
     count = conditions.whole(groups, "groups", 2)
     chosen = rule if rule is not None else MeanCentred()
-    rows = _rows(pool.rewards.shape, group, count, rng, scheme)
+    rows = regrouped_rows(pool.rewards.shape, group, count, rng, scheme)
     levers = chosen.advantages(pool.rewards.ravel()[rows]) / group
     total = np.zeros(pool.rewards.size)
     np.add.at(total, rows, levers)
@@ -197,9 +197,21 @@ def regrouped(
     return Estimated(second, second - trace, trace, plug_in)
 
 
-def _rows(
+def regrouped_rows(
     shape: tuple[int, ...], group: int, count: int, rng: np.random.Generator, scheme: Scheme
 ) -> npt.NDArray[np.intp]:
+    """Which rollouts each comparator group holds, shape (count, group), as `regrouped` draws them.
+
+    Args:
+        shape: (W, M) of the pool.
+        group: G; at most W when stratified, at most M otherwise.
+        count: groups.
+        rng: the only source of chance.
+        scheme: how labels are drawn.
+
+    Raises:
+        TheoryError: an unknown scheme, or one that needs more schedules or rollouts than there are.
+    """
     schedules, samples = shape
     if scheme == "stratified":
         conditions.whole(group, "group size", 2, schedules)

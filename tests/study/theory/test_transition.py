@@ -85,7 +85,7 @@ def test_regrouping_from_the_gram_equals_regrouping_from_the_scores():
         found = transition.regrouped(
             pool, size, Standardised(), groups=500, rng=np.random.default_rng(5), scheme=scheme
         )
-        rows = transition._rows((3, 4), size, 500, np.random.default_rng(5), scheme)
+        rows = transition.regrouped_rows((3, 4), size, 500, np.random.default_rng(5), scheme)
         levers = Standardised().advantages(pool.rewards.ravel()[rows]) / size
         gradients = np.einsum("ni,nid->nd", levers, scores[rows])
         assert found.trace == pytest.approx(gradients.var(axis=0, ddof=1).sum(), rel=1e-10)
@@ -94,12 +94,12 @@ def test_regrouping_from_the_gram_equals_regrouping_from_the_scores():
 
 def test_regrouped_rollouts_are_distinct_and_labels_follow_the_scheme():
     rng = np.random.default_rng(6)
-    rows = transition._rows((3, 4), 4, 4000, rng, "with-replacement")
+    rows = transition.regrouped_rows((3, 4), 4, 4000, rng, "with-replacement")
     assert all(len(set(row)) == 4 for row in rows.tolist())
     labels = np.sort(rows // 4, axis=1)
     assert (labels[:, 0] == labels[:, -1]).mean() == pytest.approx(3 * (1 / 3) ** 4, abs=0.015)
     np.testing.assert_allclose(np.bincount(rows.ravel(), minlength=12) / rows.size, 1 / 12, atol=0.01)
-    rows = transition._rows((3, 4), 3, 500, rng, "stratified")
+    rows = transition.regrouped_rows((3, 4), 3, 500, rng, "stratified")
     assert (np.sort(rows // 4, axis=1) == np.arange(3)).all()
 
 
