@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from prereg_kit.errors import Where
 from prereg_kit.foundation.digest import canonical_json, sha256_bytes
-from study.backoffice.pools import recorded_digest
+from study.backoffice.pools import POOL_SIZES, recorded_digest
 from study.backoffice.profiles import profile_named
 from study.backoffice.regimes import regime_named
 from study.backoffice.schedule import LAW
@@ -29,6 +29,7 @@ SCHEDULES: dict[Kind, int] = {"outcome": 1, "transition": 8}
 SAMPLES = 8
 FLIP_RATE = 0.1
 COMPARATORS = 64
+MOST_SAMPLES = 64
 
 
 class Record(BaseModel):
@@ -77,7 +78,7 @@ class Spec(Record):
     noise: tuple[Text, Text, Sha]
     tasks: Count
     schedules: Count
-    samples: Annotated[int, Field(ge=2, le=64)]
+    samples: Annotated[int, Field(ge=2, le=MOST_SAMPLES)]
     flip_rate: Annotated[float, Field(gt=0.0, lt=1.0)]
     comparators: Annotated[int, Field(ge=2, le=4096)]
     temperature: Annotated[float, Field(gt=0.0)]
@@ -134,6 +135,15 @@ def spec_of(
             expected=f"{max(4, samples)} to {MOST_SCHEDULES}",
             found=wanted,
         )
+    size = POOL_SIZES[pool]
+    number = TASKS[kind] if tasks is None else tasks
+    for what, good, expected, value in (
+        ("number of tasks", 1 <= number <= size, f"1 to {size}, the tasks of the pool {pool}", number),
+        ("group size", 2 <= samples <= MOST_SAMPLES, f"2 to {MOST_SAMPLES}", samples),
+        ("flip rate", 0.0 < flip_rate < 1.0, "strictly between 0 and 1", flip_rate),
+    ):
+        if not good:
+            raise ConfigError(f"the {what} of a probe", expected=expected, found=value)
     profile = profile_named(run.tier.world.profile)
     return Spec(
         kind=kind,
@@ -154,7 +164,7 @@ def spec_of(
         regime=regime.name,
         law=LAW,
         noise=(str(regime.rate), str(regime.flip_rate), regime.weights_digest()),
-        tasks=TASKS[kind] if tasks is None else tasks,
+        tasks=number,
         schedules=wanted,
         samples=samples,
         flip_rate=flip_rate,
