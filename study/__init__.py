@@ -16,6 +16,7 @@ CONTENTS = (
     "evaluation",
     "figures",
     "policies",
+    "probe",
     "published",
     "py.typed",
     "runs",

@@ -9,11 +9,13 @@ from typing import Any
 
 import click
 
-from prereg_kit.errors import UsageError
+from prereg_kit.errors import UsageError, Where
 from prereg_kit.foundation.digest import readable_json, sha256_file
 from prereg_kit.foundation.visible import terminal_line
+from study.errors import ConfigError
+from study.figures.alignment_map import Measured
 from study.probe import outcome, transition
-from study.probe.evidence import Evidence
+from study.probe.evidence import Evidence, read
 from study.probe.intervals import Interval
 from study.probe.outcome import OutcomeFigures
 from study.probe.transition import TransitionFigures
@@ -187,3 +189,39 @@ def trajectories(named: Sequence[str]) -> dict[str, str]:
             raise UsageError("a run on two trajectories", expected="one", found=text)
         found[run_id] = name
     return found
+
+
+def measured_points(files: Sequence[Path], size: int, flip_rate: float) -> list[Measured]:
+    """Probed checkpoints as points of the map.
+
+    Raises:
+        UsageError: a probe with another group size.
+        ConfigError: evidence of another kind, or without an alignment.
+    """
+    points = []
+    for file in files:
+        evidence = read(file)
+        if evidence.spec.samples != size:
+            raise UsageError(
+                "a probe with groups of another size than the map's",
+                where=Where(file=str(file)),
+                expected=f"{size} (or --group-size {evidence.spec.samples})",
+                found=evidence.spec.samples,
+            )
+        figures = outcome.figures(evidence, flip_rate=flip_rate, resamples=2)
+        if figures.alignment.value is None:
+            raise ConfigError(
+                "this probe has no score alignment, so it has no place on the map",
+                where=Where(file=str(file)),
+                expected="at least one group with both outcomes",
+                found=f"{figures.alignment.mixed} of {figures.spurious.groups}",
+            )
+        mc, sw = figures.estimators["MC"], figures.estimators["SW"]
+        spec = evidence.spec
+        name = "base" if spec.checkpoint == 0 else f"{spec.condition} {spec.arm}, step {spec.checkpoint}"
+        points.append(
+            Measured(
+                name, figures.success_rate, figures.alignment.value, mc.ratio_of_sides, mc.ratio, sw.ratio
+            )
+        )
+    return points

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,11 +31,20 @@ def command() -> None:
     "--group-size", "size", default=8, show_default=True, help="Rollouts per group, G (at least 2)."
 )
 @click.option("--flip-rate", default=0.1, show_default=True, help="Grader flips per success, q in (0, 1).")
+@click.option(
+    "--probe",
+    "files",
+    multiple=True,
+    metavar="EVIDENCE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Evidence of an outcome probe, drawn as a measured point; repeatable.",
+)
 @_JSON
-def map_command(out: Path, size: int, flip_rate: float, as_json: bool) -> None:
+def map_command(out: Path, size: int, flip_rate: float, files: tuple[Path, ...], as_json: bool) -> None:
     """Draw the ratio of variances over score alignment and success rate.
 
     Below the heavy line (L < R) pairing lowers the gradient's variance under grader flips, above it raises it.
+    Probed checkpoints stand where their success rate and score alignment put them, filled with what was measured.
     """
     from study.figures import alignment_map
     from study.theory import alignment
@@ -42,10 +52,21 @@ def map_command(out: Path, size: int, flip_rate: float, as_json: bool) -> None:
     rates = (0.1, 0.3, 0.5, 0.7, 0.9)
     boundary = [{"success_rate": p, "alignment": alignment.boundary(size, p)} for p in rates]
     facts: dict[str, object] = {"group_size": size, "flip_rate": flip_rate, "boundary": boundary}
+    points = []
+    if files:
+        from study.cli.probe_view import measured_points
+
+        points = measured_points(files, size, flip_rate)
+        facts["measured"] = [asdict(point) for point in points]
     shown = ", ".join(f"{alignment.boundary(size, p):.3f} at p = {p:g}" for p in rates)
     words = f"pairing helps below an alignment of {shown}"
     _write(
-        out, lambda: alignment_map.draw(size, flip_rate), "study.theory.map/1", facts, words, as_json=as_json
+        out,
+        lambda: alignment_map.draw(size, flip_rate, measured=points),
+        "study.theory.map/1",
+        facts,
+        words,
+        as_json=as_json,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,13 +26,36 @@ PROBE = (0.19, 0.27)
 """L/R over the paper's eight checkpoints (Section 6.4)."""
 
 
-def draw(size: int = 8, flip_rate: float = 0.1, points: int = 121) -> Figure:
+@dataclass(frozen=True)
+class Measured:
+    """A probed checkpoint on the map.
+
+    Attributes:
+        label: a short name.
+        success_rate: of its clean rollouts.
+        alignment: measured on its groups.
+        mask, total: paired over independent mask variance (L/R) and whole trace, mean-centred. standard: whole trace of
+            the standardised, weighted estimator. None where nothing varies.
+    """
+
+    label: str
+    success_rate: float
+    alignment: float
+    mask: float | None
+    total: float | None
+    standard: float | None
+
+
+def draw(
+    size: int = 8, flip_rate: float = 0.1, points: int = 121, measured: Sequence[Measured] = ()
+) -> Figure:
     """Three panels: mask variance and whole trace under mean-centring, whole trace under standardisation.
 
     Args:
         size: G >= 2.
         flip_rate: q, strictly between 0 and 1.
         points: grid points per axis.
+        measured: probed checkpoints, each drawn where it lies, in the colour of what was measured there.
 
     Returns:
         The figure; colours are log2 of the paired over the independent variance, cut at a factor of four.
@@ -49,7 +74,11 @@ def draw(size: int = 8, flip_rate: float = 0.1, points: int = 121) -> Figure:
     for axis, (title, ratio) in zip(axes, panels, strict=True):
         shades = _panel(axis, across, roots, ratio)
         axis.set_title(title, pad=11)
-    _probe(axes[0], across, roots, mask)
+    for axis, what in zip(axes, ("mask", "total", "standard"), strict=True):
+        for number, point in enumerate(measured):
+            _point(axis, point, getattr(point, what), number)
+    if not measured:
+        _probe(axes[0], across, roots, mask)
     axes[0].set_yticks(np.sqrt(_TICKS), [f"{tick:g}" for tick in _TICKS])
     axes[0].set_ylabel(
         "score alignment a: share of score energy along\nthe reward direction (square-root scale)"
@@ -119,6 +148,23 @@ def _probe(axis: Axes, across: Array, roots: Array, mask: Array) -> None:
         f"L/R of the paper's\ncheckpoints, {PROBE[0]} to {PROBE[1]}", (0.82, 0.16), (0.41, 0.22), ha="left",
         va="center",
         fontsize=8, bbox=_label(), arrowprops={"arrowstyle": "-", "color": canvas.INK, "lw": 0.8},
+    )  # fmt: skip
+
+
+def _point(axis: Axes, point: Measured, ratio: float | None, number: int) -> None:
+    """A marker whose filling is the measured ratio in the map's colours; a cross where nothing varies."""
+    place = (point.success_rate, float(np.sqrt(point.alignment)))
+    if ratio is None:
+        axis.plot(*place, marker="x", color=canvas.INK, clip_on=False, zorder=7)
+    else:
+        axis.scatter(
+            [place[0]], [place[1]], c=[float(np.clip(np.log2(max(ratio, 1e-9)), -_LIMIT, _LIMIT))], cmap="PuOr_r",
+            vmin=-_LIMIT, vmax=_LIMIT, s=64, edgecolors=canvas.INK, linewidths=1.2, clip_on=False, zorder=7,
+        )  # fmt: skip
+    words = point.label if ratio is None else f"{point.label}: {ratio:.2f}"
+    axis.annotate(
+        words, place, (0.06, 0.60 - 0.075 * number), ha="left", va="center", fontsize=7.5, bbox=_label(), zorder=6,
+        arrowprops={"arrowstyle": "-", "color": canvas.INK, "lw": 0.6},
     )  # fmt: skip
 
 

@@ -83,3 +83,37 @@ def test_bad_arguments_leave_nothing_behind(tmp_path, monkeypatch, arguments):
     assert isinstance(result.exception, PreregError)
     assert result.exception.exit_code == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_probed_checkpoints_stand_on_the_map(tmp_path):
+    import numpy as np
+
+    from study.probe import evidence, outcome
+    from tests.study.probe.made import probe
+
+    rng = np.random.default_rng(4)
+    made = probe(tmp_path, rng.normal(size=(6, 8, 5)), rng.integers(0, 2, size=(6, 8)))
+    evidence.write(tmp_path / "e.npz", made)
+    bare, out = tmp_path / "bare.png", tmp_path / "map.png"
+    assert CliRunner().invoke(command, ["map", "--out", str(bare)]).exit_code == 0
+    result = CliRunner().invoke(
+        command, ["map", "--out", str(out), "--probe", str(tmp_path / "e.npz"), "--json"]
+    )
+    (point,) = json.loads(result.stdout)["measured"]
+    found = outcome.figures(made)
+    assert point["mask"] == pytest.approx(found.estimators["MC"].ratio_of_sides)
+    assert point["alignment"] == pytest.approx(found.alignment.value)
+    assert point["success_rate"] == found.success_rate
+    assert out.read_bytes() != bare.read_bytes()
+    other = CliRunner().invoke(
+        command,
+        ["map", "--out", str(tmp_path / "x.png"), "--group-size", "4", "--probe", str(tmp_path / "e.npz")],
+    )
+    assert other.exception.exit_code == 2
+    flat = probe(tmp_path / "f", rng.normal(size=(2, 8, 5)), np.ones((2, 8), dtype=int))
+    evidence.write(tmp_path / "flat.npz", flat)
+    none = CliRunner().invoke(
+        command, ["map", "--out", str(tmp_path / "x.png"), "--probe", str(tmp_path / "flat.npz")]
+    )
+    assert "no place on the map" in str(none.exception)
+    assert not (tmp_path / "x.png").exists()
