@@ -60,11 +60,12 @@ class Registers:
         """Registers from data frames by kind, for notebooks: `Registers.from_frames({"episodes": df})`.
 
         Args:
-            frames: kind -> pandas DataFrame, Arrow table or mapping of columns.
+            frames: kind -> pandas DataFrame, Arrow table, any object with the Arrow PyCapsule interface (polars,
+                DuckDB, ...), or mapping of columns.
 
         Raises:
             RegisterError: `mixed-types`, `no-rows`, `no-columns`.
-            UsageError: an unknown kind.
+            UsageError: an unknown kind, or an object that is no table.
         """
         parts = []
         for kind, frame in frames.items():

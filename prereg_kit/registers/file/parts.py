@@ -19,6 +19,7 @@ from prereg_kit.foundation.digest import sha256_file
 from prereg_kit.registers.cells.source import Usage
 from prereg_kit.registers.file.arrays import type_of
 from prereg_kit.registers.file.floats import listed
+from prereg_kit.registers.file.frames import table_of
 from prereg_kit.registers.file.locate import Found
 from prereg_kit.registers.formats import FORMAT_KEY, KINDS, Column, ColumnType, RegisterFormat, format_of
 
@@ -171,28 +172,15 @@ def open_part(found: Found, digest: str | None = None) -> Part:
     return _partitioned(part, found)
 
 
-def frame_part(kind: str, frame: Any) -> Part:  # noqa: ANN401 - a pandas DataFrame, an Arrow table or a mapping
-    """A part from a data frame, an Arrow table or a mapping of columns.
+def frame_part(kind: str, frame: Any) -> Part:  # noqa: ANN401 - see `frames.table_of`
+    """A part from a data frame, an Arrow table, any object with the Arrow interface, or a mapping of columns.
 
     Raises:
         RegisterError: `mixed-types` for a column that holds, say, numbers and texts.
+        UsageError: no table at all.
     """
     name = f"<frame {kind}>"
-    try:
-        if isinstance(frame, pa.Table):
-            table = frame
-        elif hasattr(frame, "columns") and hasattr(frame, "dtypes"):
-            table = pa.Table.from_pandas(frame, preserve_index=False)
-        else:
-            table = pa.table(dict(frame))
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        raise RegisterError(
-            f"a column of mixed types: {str(error).splitlines()[0][:300]}",
-            where=Where(file=name),
-            expected="one type in each column",
-            next_step="Convert the column, for instance with `astype(str)` for task names.",
-            code="mixed-types",
-        ) from error
+    table = table_of(frame, name)
     part = Part(name, table.schema.remove_metadata(), table.num_rows, "frame", memory=table, stem=kind)
     _require_columns(part)
     return part
