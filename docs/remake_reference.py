@@ -119,9 +119,11 @@ MEANING = {
     "Resampling.interval": "quantiles of the resampled means",
     "Resampling.level": "the level of the interval that is shown beside a rule without an interval criterion",
     "Selection.description": "for readers",
-    "Selection.unit": "`proportion` means rows of true and false; any other text is the unit of numbers",
+    "Selection.unit": "`proportion` means rows of true and false, `fraction` numbers from 0 to 1; any other text is "
+    "the unit of numbers",
     "Selection.register": "the kind of rows: `episodes`, `counts`, `groups`, `luck`, `probe` or `reported`",
     "Selection.where": "column to the value, or list of values, that counts",
+    "Selection.range": "the least and the greatest value that a row may have, both included, as in `[0, 100]`",
     "Contrast.value": "the column that is averaged",
     "Contrast.over": "a weighted mean over a column",
     "Contrast.arms": "other arms than the plan's",

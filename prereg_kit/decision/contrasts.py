@@ -28,6 +28,7 @@ def _table(
         where=request.where,
         value=value,
         value_kind=request.value_kind(value),
+        value_range=request.value_range,
         episodes="episodes" if counts else None,
         arm=column if arms else None,
         arms=(treatment, reference) if arms else (),
@@ -39,7 +40,8 @@ def _table(
         policy=request.policy,
     )
     table = cells.cell_table(request.registers, request.endpoint.register_, query)
-    request.notes += [f"{request.name}: {note}" for note in table.notes]
+    said = () if table.span is None else table.span.notes(request.endpoint.unit)
+    request.notes += [f"{request.name}: {note}" for note in (*table.notes, *said)]
     return table
 
 

@@ -21,7 +21,7 @@ Key = TypeVar("Key", bound=Hashable)
 def _rows(request: Request, value: str, columns: tuple[str, ...]) -> tuple[cells.ValueRow, ...]:
     return cells.value_rows(
         request.registers, request.endpoint.register_, where=request.where, value=value, columns=columns,
-        key=request.key,
+        key=request.key, value_range=request.value_range,
     )  # fmt: skip
 
 

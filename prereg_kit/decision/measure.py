@@ -112,7 +112,7 @@ def _levels(request: Request) -> tuple[Fraction, ...]:
 
 def _luck(request: Request, endpoint: LuckShare) -> Measured:
     query = cells.OutcomeQuery(
-        where=request.where, value=endpoint.value, each=endpoint.each,
+        where=request.where, value=endpoint.value, value_range=request.value_range, each=endpoint.each,
         unit=request.effective.plan.resampling.clusters or "task",
     )  # fmt: skip
     tables = cells.outcome_tables(request.registers, endpoint.register_, query)

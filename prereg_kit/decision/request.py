@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from numpy.typing import NDArray
@@ -89,6 +90,11 @@ class Request:
             if self.endpoint.unit == "proportion" and self.endpoint.register_ != "counts"
             else "number"
         )
+
+    @property
+    def value_range(self) -> tuple[Fraction, Fraction] | None:
+        """Between which numbers every row must lie, by the endpoint's range or unit."""
+        return self.endpoint.bounds
 
     def unknown(self, outcome: str, code: str, message: str) -> Unknown:
         """Nothing to judge, and why."""

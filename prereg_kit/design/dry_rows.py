@@ -10,6 +10,7 @@ import itertools
 import math
 import re
 from collections.abc import Collection, Iterator, Sequence
+from fractions import Fraction
 from typing import Any, Literal
 
 from prereg_kit.plan.endpoint import (
@@ -149,4 +150,8 @@ def _values(endpoint: Selection, variant: Variant, number: int) -> Row:
         return {value: None if flag is None else int(flag), "episodes": 2}
     if endpoint.unit == "proportion":
         return {value: flag}
+    bounds = endpoint.bounds
+    if bounds is not None:  # the least, the middle and the greatest value that a row may have
+        third = Fraction(number % 3 if variant != "tied" else 1, 2)
+        return {value: None if flag is None else str(bounds[0] + (bounds[1] - bounds[0]) * third)}
     return {value: None if flag is None else number % 3 if variant != "tied" else 1}

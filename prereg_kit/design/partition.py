@@ -270,7 +270,7 @@ def _points(parts: Sequence[Criterion_], endpoint: Endpoint, seeds: int) -> Iter
 
 
 def _range(endpoint: Endpoint, bounds: Sequence[Fraction]) -> tuple[Fraction, Fraction]:
-    if endpoint.unit in ("proportion", "share"):
+    if endpoint.unit in ("proportion", "share", "fraction"):
         return (
             (Fraction(-1), Fraction(1))
             if isinstance(endpoint, Contrast | Gap)

@@ -12,7 +12,8 @@ gap, ratio          two endpoints' estimates combined
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from fractions import Fraction
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -54,10 +55,36 @@ class _Endpoint(Value):
 
 
 class Selection(_Endpoint):
-    """A register (by kind: episodes, counts, groups, luck, probe, reported) and the rows of it that count."""
+    """A register (by kind: episodes, counts, groups, luck, probe, reported) and the rows of it that count.
+
+    `unit: proportion` means true or false in every row, `unit: fraction` a number from 0 to 1. `range` says between
+    which numbers every row must lie; a row outside refuses the register.
+    """
 
     register_: Annotated[Name, Field(alias="register")]
     where: Where = Field(default_factory=dict)
+    range: tuple[Exact, Exact] | None = None
+
+    @property
+    def bounds(self) -> tuple[Fraction, Fraction] | None:
+        """The least and the greatest value of a row: the declared range, or that of the unit."""
+        return (Fraction(0), Fraction(1)) if self.range is None and self.unit == "fraction" else self.range
+
+    @model_validator(mode="after")
+    def _sensible_range(self) -> Self:
+        if self.range is None:
+            return self
+        if isinstance(self, Rate | Distinct):
+            raise ValueError("no range, since this endpoint counts rows and averages no numbers")
+        if self.range[0] >= self.range[1]:
+            raise ValueError("a range whose first number is below its second")
+        if self.unit == "proportion":
+            raise ValueError(
+                "a unit beside the range: `unit: proportion`, the default, means true or false per row"
+            )
+        if self.unit == "fraction" and not 0 <= self.range[0] < self.range[1] <= 1:
+            raise ValueError("a range within 0 and 1, since the unit is fraction")
+        return self
 
 
 class Contrast(Selection):

@@ -23,6 +23,7 @@ from prereg_kit.registers.cells.query import CellQuery
 from prereg_kit.registers.cells.repeats import Repeats, find_repeats
 from prereg_kit.registers.cells.run_owners import RUN, RunOwners, names_runs
 from prereg_kit.registers.cells.source import Label, Rows
+from prereg_kit.registers.cells.value_span import ValueSpan
 from prereg_kit.registers.cells.walk import Part, Walk
 
 _MOST_CELLS = 1 << 26
@@ -43,6 +44,7 @@ class CellSums:
     place: Place
     runs: dict[tuple[str, str], str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    span: ValueSpan | None = None
 
 
 class _Totals:
@@ -86,11 +88,12 @@ def sum_cells(rows: Rows, layout: Layout, query: CellQuery) -> CellSums:
     def reading() -> Walk:
         return Walk(
             rows, layout.where, key=layout.columns, required=(RUN,) if watched else (), values=query.values,
-            missing=query.policy.missing_values,
+            missing=query.policy.missing_values, ranges={query.value: query.value_range},
         )  # fmt: skip
 
     walk = reading()
     packer, totals = Packer(layout.fields, rows.size), _Totals(query, layout)
+    span = ValueSpan(query.value)
     constants, owners = ConstantColumns(layout.fixed), RunOwners(watched, *layout.dims[:2])
     used = 0
     hopeless = False
@@ -101,6 +104,8 @@ def sum_cells(rows: Rows, layout: Layout, query: CellQuery) -> CellSums:
         used += part.size
         part.use()
         constants.look(part)
+        if query.episodes is None and query.value_kind == "number":
+            span.look(part)
         owners.look(part, codes[0], codes[1])
         keys = packer.pack(codes, part.size)
         hopeless = query.policy.needs_every_cell and sparse.hopeless(layout.cells, rows.size)
@@ -125,7 +130,7 @@ def sum_cells(rows: Rows, layout: Layout, query: CellQuery) -> CellSums:
     return CellSums(
         layout, totals.sums.trimmed(sizes), totals.counts.trimmed(sizes), totals.sums.denominator,
         [walk.labels(each) for each in layout.dims], {each.column: walk.labels(each) for each in layout.averaged},
-        used, rows.size, Place(file=rows.files[0]), owners.names(walk), tuple(notes),
+        used, rows.size, Place(file=rows.files[0]), owners.names(walk), tuple(notes), span,
     )  # fmt: skip
 
 

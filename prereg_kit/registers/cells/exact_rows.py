@@ -11,7 +11,7 @@ from prereg_kit.errors import RegisterError
 from prereg_kit.errors import Where as Place
 from prereg_kit.registers.cells.labels import canonical_order, key_text, text_of
 from prereg_kit.registers.cells.selection import require_columns
-from prereg_kit.registers.cells.source import Source, Where
+from prereg_kit.registers.cells.source import Source, ValueRange, Where
 from prereg_kit.registers.cells.walk import Walk
 
 _MOST_ROWS = 1_000_000
@@ -35,6 +35,7 @@ def value_rows(
     value: str,
     columns: Sequence[str] = (),
     key: Sequence[str] | None = None,
+    value_range: ValueRange | None = None,
 ) -> tuple[ValueRow, ...]:
     """The selected values with their keys, in canonical order. For registers of figures: at most a million rows.
 
@@ -45,6 +46,7 @@ def value_rows(
         value: the column of numbers; texts are read as exact decimals, floats as their shortest decimal.
         columns: columns whose labels are wanted beside those of the key, where present.
         key: the columns that identify a row, or None for the register's default. They may lack a value.
+        value_range: between which numbers every value must lie, None for any.
 
     Raises:
         RegisterError: as in `cell_table`; `repeated-rows` or `conflicting-rows` for two rows of one key.
@@ -53,7 +55,7 @@ def value_rows(
     identifying = tuple(key) if key is not None else tuple(name for name in rows.key if name != value)
     require_columns(rows, tuple(key or ()), "the register's key")
     shown = tuple(dict.fromkeys((*identifying, *(name for name in columns if name in rows.columns))))
-    walk = Walk(rows, where, coded=shown, values={value: "number"})
+    walk = Walk(rows, where, coded=shown, values={value: "number"}, ranges={value: value_range})
     found: list[ValueRow] = []
     seen: dict[tuple[str | None, ...], ValueRow] = {}
     for part in walk:

@@ -53,7 +53,10 @@ def outcome_tables(
     fields = tuple(Field(name) for name in dims)
 
     def reading() -> Walk:
-        return Walk(rows, query.where, key=(*dims, *others), values={query.value: query.value_kind})
+        return Walk(
+            rows, query.where, key=(*dims, *others), values={query.value: query.value_kind},
+            ranges={query.value: query.value_range},
+        )  # fmt: skip
 
     walk = reading()
     packer, collected = Packer(fields, rows.size), _Collected()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from prereg_kit.errors import UsageError
-from prereg_kit.registers.cells.source import ValueKind, Where
+from prereg_kit.registers.cells.source import ValueKind, ValueRange, Where
 
 RepeatsPolicy = Literal["refuse", "drop_exact"]
 MissingPolicy = Literal["refuse", "exclude"]
@@ -55,6 +55,7 @@ class CellQuery:
         where: conditions on columns; a column given several values is averaged over them.
         value: the column of outcomes.
         value_kind: boolean (true/false, 0/1) or number (exact decimals).
+        value_range: between which numbers every value must lie, None for any.
         episodes: for count registers: the column that says out of how many; `value` then holds sums of whole
             numbers. A count register without the cluster column has no tasks.
         arm: the column of arms, with
@@ -71,6 +72,7 @@ class CellQuery:
     where: Where = field(default_factory=dict)
     value: str
     value_kind: ValueKind = "boolean"
+    value_range: ValueRange | None = None
     episodes: str | None = None
     arm: str | None = None
     arms: Sequence[str] = ()
@@ -138,6 +140,7 @@ class OutcomeQuery:
     where: Where = field(default_factory=dict)
     value: str = "outcome"
     value_kind: ValueKind = "number"
+    value_range: ValueRange | None = None
     each: str = "run_id"
     unit: str = "task"
     schedule: str = "schedule"

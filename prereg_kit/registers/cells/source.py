@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -23,6 +24,8 @@ Label = str | int | bool | None
 """A level of a coded column; None where a file lacks the column."""
 
 ValueKind = Literal["boolean", "number"]
+ValueRange = tuple[Fraction, Fraction]
+"""The least and the greatest value that a row may have, both included."""
 Ints = npt.NDArray[np.integer[Any]]
 Mask = npt.NDArray[np.bool_]
 

@@ -16,6 +16,7 @@ from prereg_kit.registers.cells.labels import canonical_order, text_of
 from prereg_kit.registers.cells.layout import lay_out
 from prereg_kit.registers.cells.query import CellQuery, Policy
 from prereg_kit.registers.cells.source import Label, Source
+from prereg_kit.registers.cells.value_span import ValueSpan
 
 Counts = npt.NDArray[Any]
 
@@ -36,6 +37,7 @@ class CellTable:
         rows_used: rows that entered the table.
         rows_unused: the register's other rows.
         notes: what a policy dropped, and other facts for the decision record.
+        span: between which numbers the values lie; it says of a unit whether that is plausible.
     """
 
     successes: Counts
@@ -50,6 +52,7 @@ class CellTable:
     rows_unused: int
     runs: Mapping[tuple[str, str], str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    span: ValueSpan | None = None
 
     def numerators(self) -> tuple[Counts, int]:
         """Cell means as whole numbers over one denominator: `mean[a, s, x, t] = numerators[a, s, x, t] / denominator`.
@@ -108,7 +111,7 @@ def _finished(found: CellSums, policy: Policy, has_tasks: bool) -> CellTable:
     return CellTable(
         successes=grid.sums, episodes=grid.counts, scale=found.scale, arms=arms, seeds=seeds, axis=axis, tasks=tasks,
         has_tasks=has_tasks, rows_used=found.used, rows_unused=found.total - found.used, runs=found.runs,
-        notes=tuple(notes),
+        notes=tuple(notes), span=found.span,
     )  # fmt: skip
 
 

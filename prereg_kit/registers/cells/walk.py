@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from prereg_kit.errors import RegisterError
 from prereg_kit.errors import Where as Place
+from prereg_kit.plan.fields import decimal_text, exact
 from prereg_kit.registers.cells.labels import key_text
 from prereg_kit.registers.cells.packed_keys import Field
 from prereg_kit.registers.cells.query import MissingPolicy
@@ -30,6 +31,7 @@ from prereg_kit.registers.cells.source import (
     Rows,
     Scan,
     ValueKind,
+    ValueRange,
     Where,
 )
 
@@ -83,6 +85,7 @@ class Walk:
         lists: list columns.
         required: further columns to be coded of which a missing value is refused.
         missing: `exclude` leaves rows without a value out and counts them in `excluded`.
+        ranges: value columns and the least and greatest value that a row may have.
     """
 
     def __init__(
@@ -96,6 +99,7 @@ class Walk:
         lists: Sequence[str] = (),
         missing: MissingPolicy = "refuse",
         required: Sequence[str] = (),
+        ranges: Mapping[str, ValueRange | None] | None = None,
     ) -> None:
         self.rows = rows
         self.key = tuple(key)
@@ -107,6 +111,7 @@ class Walk:
         names = tuple(dict.fromkeys((*self.selector.columns, *self.key, *self.required, *coded)))
         self.scan: Scan = rows.scan(names, self.values, tuple(lists))
         self.missing = missing
+        self._ranges = dict(ranges or {})
         self.used = 0
         self.excluded = 0
 
@@ -127,6 +132,7 @@ class Walk:
                 self._require_key(part, name)
             for name in self.values:
                 part = self._checked(part, name)
+                self._require_range(part, name)
             self.used += part.size
             if part.size:
                 yield part
@@ -197,6 +203,27 @@ class Walk:
             code="missing-value",
         )
 
+    def _require_range(self, part: Part, name: str) -> None:
+        bounds = self._ranges.get(name)
+        if bounds is None or not part.size:
+            return
+        denominator = part.block.values[name].denominator
+        least, greatest = (bound * denominator for bound in bounds)
+        numbers = part.numerators(name)
+        if least <= int(numbers.min()) and int(numbers.max()) <= greatest:
+            return
+        outside = np.flatnonzero((numbers < math.ceil(least)) | (numbers > math.floor(greatest)))
+        row = part.position(int(outside[0]))
+        low, high = (decimal_text(bound) for bound in bounds)
+        raise RegisterError(
+            f"a {name} outside the endpoint's range (the first of {len(outside)} in this block of rows)",
+            where=self.place(part.block, row, name),
+            expected=f"a number from {low} to {high}, as the endpoint's `range` or `unit` says",
+            found=part.block.raw(name, row),
+            next_step="Bring all rows to one scale; two scales in one column are never subtracted.",
+            code="out-of-range",
+        )
+
     def _share(self, part: Part, name: str) -> None:
         """Keep the common denominator of all values so far within its bound."""
         denominator = part.block.values[name].denominator
@@ -229,6 +256,27 @@ class Walk:
             where=self.place(part.block, row, name),
             expected="true, false, True, False, 0 or 1" if boolean else "a whole number or a finite decimal",
             found=part.block.raw(name, row),
-            next_step="Correct the row; nothing is guessed.",
+            next_step=_what_to_write(part.block.raw(name, row))
+            if boolean
+            else "Correct the row; nothing is guessed.",
             code="bad-value",
         )
+
+
+def _what_to_write(value: object) -> str:
+    """What a plan says where rows hold something else than true and false."""
+    try:
+        number = exact(str(value).strip())
+    except ValueError:
+        return "Correct the row; nothing is guessed. `prereg import` lists what a file seems to hold."
+    if number in (0, 1):
+        return "Write 1 and 0 without decimals, or convert the file with `prereg import`."
+    unit = (
+        "`unit: fraction`"
+        if 0 < number < 1
+        else "its unit and range, for instance `unit: points, range: [0, 100]`"
+    )
+    return (
+        "`unit: proportion`, the default, means true or false in every row. If rows hold numbers, write "
+        f"{unit} in the endpoint."
+    )
