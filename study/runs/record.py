@@ -26,6 +26,7 @@ from study.runs import step_zero_record
 from study.runs.json_file import read_json
 from study.runs.log import KINDS, Kind, merged
 from study.runs.provenance import Binding, now
+from study.runs.spare import temporary
 
 FORMAT = "study.record/1"
 _STATUS: dict[str, RunStatus] = {"completed": "completed", "stopped": "running", "running": "running"}
@@ -156,7 +157,8 @@ def begin(
 
     Raises:
         ArchiveError: a run lies there and `resume` is false; nothing is touched.
-        StudyError: the run that lies there has another config or another binding.
+        StudyError: the run that lies there has another config, another plan or study, or its last attempt had
+            another device or another version of a package that can change a number; nothing is touched.
     """
     path = folder / "run.json"
     attempt: dict[str, Any] = {
@@ -181,9 +183,7 @@ def begin(
             "study": study,
             "config_digest": run.digest,
             "exploratory": binding is None,
-            "bound_by": None
-            if binding is None
-            else {"plan": binding.plan, "sha256": binding.plan_digest, "material": binding.material},
+            "bound_by": _bound(binding),
             "config": run.model_dump(mode="json"),
             "attempts": [attempt],
             "done": None,
@@ -198,19 +198,41 @@ def begin(
             code="exists",
         )
     record = read(folder)
-    if record["config_digest"] != run.digest or record["exploratory"] != (binding is None):
-        raise StudyError(
-            "the run that lies here is another one",
-            where=Where(file=str(path)),
-            expected=f"config {record['config_digest']}, exploratory {record['exploratory']}",
-            found=f"config {run.digest}, exploratory {binding is None}",
-        )
+    now_so = {"config_digest": run.digest, "study": study, "bound_by": _bound(binding)}
+    _require_same({name: record[name] for name in now_so}, now_so, path)
+    last = record["attempts"][-1]
+    stack = {name: facts.get(name) for name in ("versions", "device")}
+    _require_same({name: last.get(name) for name in stack}, stack, path, f"attempts.{last['attempt'] - 1}.")
     for earlier in record["attempts"]:
         if earlier["status"] == "running":  # it can no longer be: this process holds the folder's lock
             earlier["status"] = "failed"
     record["attempts"].append({**attempt, "attempt": len(record["attempts"]) + 1})
     write_bytes(path, readable_json(record), replace=True)
     return record
+
+
+def _bound(binding: Binding | None) -> dict[str, str] | None:
+    if binding is None:
+        return None
+    return {"plan": binding.plan, "sha256": binding.plan_digest, "material": binding.material}
+
+
+def _require_same(recorded: Mapping[str, Any], found: Mapping[str, Any], path: Path, field: str = "") -> None:
+    """Refuse to continue a run as something else; the first difference is named, down to the package."""
+    for name, value in found.items():
+        before = recorded.get(name)
+        if before == value:
+            continue
+        if isinstance(before, Mapping) and isinstance(value, Mapping):
+            _require_same(before, {key: value.get(key) for key in (*before, *value)}, path, f"{field}{name}.")
+            continue
+        raise StudyError(
+            "the run that lies here is another one",
+            where=Where(file=str(path), field=f"{field}{name}"),
+            expected=repr(before),
+            found=value,
+            next_step="Continue it as it was begun, or train it again in another folder.",
+        )
 
 
 def update(folder: Path, record: dict[str, Any], **values: Any) -> None:  # noqa: ANN401
@@ -244,10 +266,10 @@ def write_registers(folder: Path) -> dict[Kind, Path]:
         rows = merged(folder, kind)
         if not rows:
             continue
-        part = folder / f".{kind}.{secrets.token_hex(4)}.partial"
-        write_register(part, kind, columns(rows))
         target = folder / f"{kind}.parquet"
-        part.replace(target)
+        with temporary(folder / f".{kind}.{secrets.token_hex(4)}.partial") as part:
+            write_register(part, kind, columns(rows))
+            part.replace(target)
         written[kind] = target
     sync_folder(folder)
     return written
@@ -304,9 +326,9 @@ def run_rows(folder: Path, index: Path, record: Mapping[str, Any]) -> list[RunRo
 def write_index(folder: Path, record: Mapping[str, Any]) -> Path:
     """DIR/runs.parquet, which names the run's own registers and nothing else."""
     target = folder / "runs.parquet"
-    part = folder / f".runs.{secrets.token_hex(4)}.partial"
-    write_runs(part, run_rows(folder, target, record))
-    part.replace(target)
+    with temporary(folder / f".runs.{secrets.token_hex(4)}.partial") as part:
+        write_runs(part, run_rows(folder, target, record))
+        part.replace(target)
     sync_folder(folder)
     return target
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from study.runs.log import merged
+from study.runs.spare import temporary
 
 Point = tuple[int, float]
 
@@ -57,11 +58,11 @@ def draw(folder: Path) -> Path | None:
         )
         right.legend(fontsize=6)
     right.set(xlabel="optimiser step", ylim=(0, 1.02), title="training batches")
-    part = folder / f".curves.{secrets.token_hex(4)}.png"
-    figure.savefig(part, dpi=120)
-    pyplot.close(figure)
     target = folder / "curves.png"
-    part.replace(target)
+    with temporary(folder / f".curves.{secrets.token_hex(4)}.png") as part:
+        figure.savefig(part, dpi=120)
+        pyplot.close(figure)
+        part.replace(target)
     return target
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from prereg_kit.errors import Where
 from study.config.run_config import RunConfig
 from study.errors import DivergedError, StudyError
-from study.runs import provenance
+from study.runs import provenance, spare
 from study.runs import record as run_record
 from study.runs.log import Log
 from study.runs.provenance import Binding
@@ -96,18 +96,21 @@ def execute(request: Request, tell: Tell, told: StepZeroTold | None = None) -> R
 
     Raises:
         ArchiveError: `out` holds something and `resume` is false.
-        StudyError: what lies there belongs to another config.
+        StudyError: what lies there belongs to another config, plan or study, or was begun on another device or
+            with other versions.
         DivergedError: the run's numbers left every sensible range; run.json says at which step and which number,
             the registers hold what was played until then, and the index calls the run failed.
     """
     run, out = request.run, request.out
     with locked(out):
-        facts = _facts()
+        spare.sweep(out)
+        facts = _facts(run)
         record = run_record.begin(
             out, run, binding=request.binding, study=request.study, resume=request.resume, facts=facts
         )
         done = 0
         try:
+            spare.hold(out)
             found = checkpoints.last_for(out / "checkpoints", run.digest) if request.resume else None
             resumed = None if found is None else found[0]
             done = resumed or 0
@@ -120,10 +123,18 @@ def execute(request: Request, tell: Tell, told: StepZeroTold | None = None) -> R
             else:
                 seconds = {}
             run_record.write_registers(out)
+            spare.release(out)
+            status = "completed" if done == run.tier.optimisation.steps else "stopped"
+            spent = {"processor_seconds": time.process_time() - cpu, "seconds": time.perf_counter() - wall}
+            rounded: dict[str, Any] = {key: round(value, 1) for key, value in spent.items()}
+            rounded["seconds_of_steps"] = {key: round(value, 2) for key, value in seconds.items()}
+            run_record.end(out, record, status, done, **rounded)
         except KeyboardInterrupt:
+            spare.release(out)
             run_record.end(out, record, "interrupted", done)
             raise
         except DivergedError as error:
+            spare.release(out)
             run_record.end(
                 out,
                 record,
@@ -135,24 +146,27 @@ def execute(request: Request, tell: Tell, told: StepZeroTold | None = None) -> R
             run_record.write_index(out, record)
             raise
         except BaseException:
+            spare.release(out)
             run_record.end(out, record, "failed", done)
             raise
-        status = "completed" if done == run.tier.optimisation.steps else "stopped"
-        spent = {"processor_seconds": time.process_time() - cpu, "seconds": time.perf_counter() - wall}
-        rounded: dict[str, Any] = {key: round(value, 1) for key, value in spent.items()}
-        rounded["seconds_of_steps"] = {key: round(value, 2) for key, value in seconds.items()}
-        run_record.end(out, record, status, done, **rounded)
         run_record.write_index(out, record)
         return Result(done, status, record, progress, seconds)
 
 
-def _facts() -> dict[str, Any]:
+def _facts(run: RunConfig) -> dict[str, Any]:
+    """What is recorded of this machine before anything is trained."""
     return {
         "code": provenance.code(),
         "versions": provenance.versions(),
-        "device": provenance.processor(),
+        "device": provenance.processor() if run.tier.policy.kind == "small" else _accelerator(),
         "threads": os.environ.get("OMP_NUM_THREADS"),
     }
+
+
+def _accelerator() -> str:
+    import torch
+
+    return torch.cuda.get_device_name(0)
 
 
 def _train(
@@ -185,10 +199,7 @@ def _train(
             )
         parts = small_parts(run, start)
     else:
-        import torch
-
         parts = pretrained_parts(run)
-        run_record.update(request.out, record, device=torch.cuda.get_device_name(0))
     assembly = assemble(run, parts, request.out, log, progress, tell, resumed=found is not None)
     run_record.update(
         request.out,

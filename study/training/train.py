@@ -6,6 +6,7 @@ Training knows no register file and no command line: it takes a log to append to
 from __future__ import annotations
 
 import secrets
+import shutil
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -87,8 +88,8 @@ class RunTrainer(PairedTrainer):
                 transformers.Trainer._save_checkpoint(self, model, trial)
             name = checkpoints.name_of(step)
             checkpoints.finalise(self._writing / name, root / name, step, self._config_digest)
-            self._writing.rmdir()
         finally:
+            shutil.rmtree(self._writing, ignore_errors=True)  # empty, unless something went wrong
             self._writing = None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -16,7 +17,9 @@ from safetensors.torch import load_file
 from prereg_kit.errors import ArchiveError
 from study.errors import StudyError
 from study.runs import record as run_record
-from study.runs.log import attempts
+from study.runs import spare
+from study.runs.log import Log, attempts
+from study.runs.provenance import Binding
 from study.training import checkpoints
 from study.training import train as joint
 from study.training.run import Request, execute
@@ -166,3 +169,93 @@ def test_kill_9_at_random_moments(tmp_path):
         process.wait()
     subprocess.run([*command, "--out", str(out), "--resume"], cwd=root, env=environment, check=True)
     same(tmp_path / "calm", out)
+
+
+CHANGED = {
+    "another plan": ({"binding": Binding("other", "b" * 64, "c.json")}, "bound_by.sha256"),
+    "no plan any more": ({"binding": None}, "bound_by"),
+    "another study": ({"study": "elsewhere"}, "study"),
+    "another torch": ({"versions": {"torch": "2.14.0"}}, "attempts.0.versions.torch"),
+    "a package that was not there": ({"versions": {"vllm": "0.27.1"}}, "attempts.0.versions.vllm"),
+    "another device": ({"device": "another processor"}, "attempts.0.device"),
+}
+
+
+@pytest.mark.parametrize("case", CHANGED)
+def test_a_resume_as_something_else_is_refused_and_changes_nothing(
+    case, small_run, start, tmp_path, coin, monkeypatch
+):
+    from study.runs import provenance
+
+    changes, field = CHANGED[case]
+    run = small_run("C4", "independent", importance__mode="off")
+    SHARED["run"] = run
+    out, store = tmp_path / "run", start(run).parent
+    binding = Binding("other", "a" * 64, "c.json")
+    execute(Request(run, out, store, binding, "tests", 2, False), lambda _: None)
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    versions = provenance.versions() | changes.get("versions", {})
+    device = changes.get("device", provenance.processor())
+    monkeypatch.setattr(provenance, "versions", lambda: versions)
+    monkeypatch.setattr(provenance, "processor", lambda: device)
+    asked = Request(run, out, store, changes.get("binding", binding), changes.get("study", "tests"), 4, True)
+    with pytest.raises(StudyError, match="another one") as caught:
+        execute(asked, lambda _: None)
+    assert caught.value.where.field == field
+    assert before == {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+
+
+def full() -> OSError:
+    return OSError(errno.ENOSPC, "No space left on device")
+
+
+PLACES = {
+    "the log of rows": (lambda: Log, "append"),
+    "a checkpoint": (lambda: checkpoints, "finalise"),
+    "a register": (lambda: run_record, "write_register"),
+    "the index": (lambda: run_record, "write_runs"),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_full_disk_is_on_record_and_leaves_nothing_half_written(
+    place, small_run, start, tmp_path, coin, monkeypatch
+):
+    """From the moment in which `place` is written the disk is full, until space is given back."""
+    run = small_run("C4", "independent", importance__mode="off")
+    out = tmp_path / "run"
+    (owner, name), state = PLACES[place], {"full": False}
+    real, write = getattr(owner(), name), run_record.write_bytes
+
+    def breaks(*given, **options):
+        if isinstance(given[0], Path) and name.startswith("write_"):
+            given[0].write_bytes(b"half")  # what a real disk would have taken
+        state["full"] = True
+        raise full()
+
+    def writes(path, data, **options):
+        if state["full"] and (out / spare.NAME).exists():
+            raise full()
+        write(path, data, **options)
+
+    monkeypatch.setattr(owner(), name, breaks)
+    monkeypatch.setattr(run_record, "write_bytes", writes)
+    with pytest.raises(OSError) as caught:
+        go(run, out, start(run).parent)
+    assert caught.value.errno == errno.ENOSPC
+    (attempt,) = run_record.read(out)["attempts"]
+    assert attempt["status"] == ("completed" if place == "the index" else "failed")
+    left = [path.name for path in out.rglob(".*")]
+    assert left == []
+    monkeypatch.setattr(owner(), name, real)
+    state["full"] = False
+    assert go(run, out, start(run).parent, resume=True).status == "completed"
+    assert (out / "runs.parquet").exists()
+
+
+def test_what_a_killed_attempt_left_half_written_is_swept(whole):
+    run, store, out = whole
+    (out / ".groups.00000000.partial").write_bytes(b"half")
+    (out / "checkpoints" / ".writing-00000000" / "checkpoint-2").mkdir(parents=True)
+    go(run, out, store, resume=True)
+    assert [path.name for path in out.rglob(".*")] == []
