@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple, assert_never
 
 from study.backoffice.calls import Call, MalformedCall
-from study.backoffice.faults import RETRY_AFTER_SECONDS, TRANSIENT, CompiledLaw, FaultType
+from study.backoffice.faults import RETRY_AFTER_SECONDS, CompiledLaw, FaultType
 from study.backoffice.grader import Difference, grade
 from study.backoffice.messages import MESSAGES, TOOL_LIST
 from study.backoffice.profile import Results
@@ -263,7 +263,7 @@ class Episode:
         repeat = self._repeats.get(event, 0)
         self._repeats[event] = repeat + 1
         resource = event[1]
-        fault, parameter = self._fault(tool, resource, repeat)
+        fault, parameter = self._law.drawn(tool.kind, tool.name, resource, repeat, self._schedule)
         if fault is None:
             return self._result(
                 tool, _Draw(values, resource, repeat, None, False), tool.run(self._state, values)
@@ -296,15 +296,6 @@ class Episode:
         else:
             assert_never(fault)
         return self._result(tool, draw._replace(effective=shown != result), shown)
-
-    def _fault(self, tool: Tool, resource: str, repeat: int) -> tuple[FaultType | None, int]:
-        law = self._law
-        if law.law.challenge:
-            return (TRANSIENT if tool.kind == "write" and repeat == 0 else None), 0
-        if law.fault_below == 0:
-            return None, 0
-        lanes = self._schedule.draw(tool.name, resource, repeat)
-        return law.fault(tool.kind, lanes), lanes.parameter
 
     def _result(self, tool: Tool, draw: _Draw, result: Payload | Refusal) -> Reply:
         if not isinstance(result, Refusal):

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from typing import Final, Literal, get_args
 
 from prereg_kit.foundation.digest import canonical_json, sha256_bytes
-from study.backoffice.schedule import LAW, Lanes
+from study.backoffice.schedule import LAW, Lanes, Schedule
 from study.closed_sets import complete
 from study.errors import ConfigError
 
@@ -150,6 +150,25 @@ class CompiledLaw:
             if lane < bound:
                 return fault_type
         raise ConfigError("a fault was drawn for a tool that no type of the mixture applies to", found=kind)
+
+    def drawn(
+        self, kind: ToolKind, tool: str, resource: str, repeat: int, schedule: Schedule
+    ) -> tuple[FaultType | None, int]:
+        """What an eligible call draws: its fault type or None, and the parameter lane.
+
+        Args:
+            kind: the tool's kind.
+            tool: its name.
+            resource: of the event key.
+            repeat: earlier draws of the same tool and resource in the episode.
+            schedule: the episode's draws; not looked at where nothing is random.
+        """
+        if self.law.challenge:
+            return (TRANSIENT if kind == "write" and repeat == 0 else None), 0
+        if self.fault_below == 0:
+            return None, 0
+        lanes = schedule.draw(tool, resource, repeat)
+        return self.fault(kind, lanes), lanes.parameter
 
 
 def _cuts(law: NoiseLaw, kind: ToolKind) -> tuple[tuple[int, FaultType], ...]:

@@ -396,3 +396,42 @@ def test_a_file_that_is_no_plan_is_refused_before_anything_is_played(tmp_path, t
     result = run(evaluate_command, *BASE, "--plan", path, "--out", tmp_path / "o")
     assert result.exception.exit_code in (1, 2) and "plan.yaml" in str(result.exception)
     assert not (tmp_path / "o").exists()
+
+
+def test_certificates_are_for_the_pairs_that_an_evaluation_plays(tmp_path):
+    from study.cli.certify import command as certify_command
+
+    pairs = (
+        "--pool",
+        "test",
+        "--regime",
+        "faults_p25",
+        "--regime",
+        "challenge",
+        "--tasks",
+        6,
+        "--schedules",
+        3,
+    )
+    result = run(certify_command, *pairs, "--seed", 1, "--json")
+    assert result.exit_code == 0, result.exception
+    value = json.loads(result.stdout)
+    assert value["format"] == "study.certify/1"
+    played = run(evaluate_command, "--policy", "recovering", *pairs, "--seed", 1, "--out", tmp_path)
+    assert played.exit_code == 0
+    rows = pq.read_table(tmp_path / "episodes.parquet").to_pylist()
+    keys = ("task", "regime", "schedule", "schedule_seed", "budget")
+    assert [[row[key] for key in keys] for row in value["certificates"]] == [
+        [row[key] for key in keys] for row in rows
+    ]
+    for found, row in zip(value["certificates"], rows, strict=True):
+        assert found["solvable"] or not row["true_success"]
+        assert len(found["witness"]) == (found["least_calls"] if found["solvable"] else 0)
+    assert [row["pairs"] for row in value["summary"]] == [18, 6]
+
+
+def test_a_certificate_of_no_pool_is_refused():
+    from study.cli.certify import command as certify_command
+
+    assert run(certify_command, "--pool", "moon", "--regime", "clean").exception.exit_code == 2
+    assert run(certify_command, "--pool", "test", "--regime", "mist").exception.exit_code == 2
