@@ -9,6 +9,7 @@ from prereg_kit.cli.lazy import LazyGroup, run
 
 VERBS = {
     "new": ("prereg_kit.cli.new", "Write a commented starting plan."),
+    "import": ("prereg_kit.cli.import_", "Convert a CSV table to a register, every step on record."),
     "show": ("prereg_kit.cli.show", "Print a plan, with its amendments, for a reader."),
     "check": ("prereg_kit.cli.check", "Examine a plan's rules before the freeze."),
     "freeze": ("prereg_kit.cli.freeze", "Freeze documents byte for byte and have them timestamped."),

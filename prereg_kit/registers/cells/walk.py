@@ -265,6 +265,8 @@ class Walk:
 
 def _what_to_write(value: object) -> str:
     """What a plan says where rows hold something else than true and false."""
+    if str(value).strip().lower() in ("true", "false"):
+        return "Spreadsheets write TRUE and FALSE: `prereg import` makes true and false of them, on record."
     try:
         number = exact(str(value).strip())
     except ValueError:

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from prereg_kit.errors import RegisterError, Where
 from prereg_kit.foundation.digest import sha256_file
 from prereg_kit.registers.cells.source import Usage
+from prereg_kit.registers.file import csv_look
 from prereg_kit.registers.file.arrays import type_of
 from prereg_kit.registers.file.floats import listed
 from prereg_kit.registers.file.frames import table_of
@@ -260,19 +261,21 @@ def _read_csv(path: Path) -> pa.Table:
             with path.open(encoding="utf-8-sig", newline="") as handle:
                 names = next(csv.reader(handle), [])
         except (UnicodeDecodeError, csv.Error) as error:
-            raise RegisterError(
-                f"not a CSV file in UTF-8: {error}", where=Where(file=str(path)), code="corrupt"
-            ) from error
+            raise csv_look.diagnosed(path, error) from error
         if not names:
             raise RegisterError("no columns, and so no rows", where=Where(file=str(path)), code="no-columns")
+        csv_look.refuse_header(path, names)
         text = pa.dictionary(pa.int32(), pa.string())
-        return pa.csv.read_csv(
-            readable(path),
-            parse_options=pa.csv.ParseOptions(newlines_in_values=True),
-            convert_options=pa.csv.ConvertOptions(
-                column_types=dict.fromkeys(names, text), strings_can_be_null=False
-            ),
-        )
+        try:
+            return pa.csv.read_csv(
+                readable(path),
+                parse_options=pa.csv.ParseOptions(newlines_in_values=True),
+                convert_options=pa.csv.ConvertOptions(
+                    column_types=dict.fromkeys(names, text), strings_can_be_null=False
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            raise csv_look.diagnosed(path, error) from error
 
 
 def _looks(table: pa.Table) -> dict[str, ColumnType]:

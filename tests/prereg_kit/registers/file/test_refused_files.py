@@ -25,8 +25,8 @@ from tests.prereg_kit.registers.file.by_hand import PLAN, WANTED, cells, parquet
         ("zero.parquet", lambda p: p.write_bytes(b""), "not-a-register", "no rows"),
         ("text.parquet", lambda p: p.write_text("hello"), "not-a-register", "neither Parquet nor CSV"),
         ("cut.parquet", lambda p: p.write_bytes(b"PAR1" + b"\0" * 40), "corrupt", "cannot be read"),
-        ("ragged.csv", lambda p: p.write_text("arm,seed\na,1\nb\n"), "corrupt", "cannot be read"),
-        ("latin.csv", lambda p: p.write_bytes(b"arm,seed\n\xe9,1\n"), "corrupt", ""),
+        ("ragged.csv", lambda p: p.write_text("arm,seed\na,1\nb\n"), "csv-ragged", "a row of 1 cells"),
+        ("latin.csv", lambda p: p.write_bytes(b"arm,seed\n\xe9,1\n"), "csv-encoding", "Windows-1252"),
         ("twice.csv", lambda p: p.write_text("arm,arm\na,1\n"), "repeated-column", "two columns"),
     ],
 )
