@@ -20,7 +20,7 @@ Code = Literal[
     "amendment-altered", "amendment-missing", "amendment-does-not-apply", "knowledge-understated",
     "amendment-follows-results", "amendment-flips-outcome", "amendment-time-contradicted",
     # the log
-    "log-broken", "log-shortened", "log-times-disorder", "timing-understated", "deviation", "disclosure",
+    "log-broken", "log-shortened", "log-times-disorder", "deviation-entered-late", "deviation", "disclosure",
     # runs
     "run-before-freeze", "run-before-freeze-disclosed", "run-missing", "run-not-run", "run-extra", "run-repeated",
     "rerun-after-completion", "run-excluded", "exclusion-unlisted", "run-times-impossible", "run-times-changed",
@@ -93,8 +93,8 @@ CODES: dict[Code, Kind] = {
     "log-times-disorder": Kind(
         "warning", "two machines whose clocks differ, or an entry that was written up later"
     ),
-    "timing-understated": Kind(
-        "violation", "that the run times in the register are wrong, with evidence from outside"
+    "deviation-entered-late": Kind(
+        "warning", "a record from that time that shows the decision: a message, a commit, a ticket"
     ),
     "deviation": Kind("note", "nothing: it is on the record; the reader judges its weight"),
     "disclosure": Kind("note", "nothing: it is on the record"),

@@ -352,7 +352,7 @@ def deviation_reworded(lab: Lab) -> None:
     edit(lab.root / "frozen/trial/deviations.jsonl", "two runs were dropped", "one run was dropped")
 
 
-@kind("timing-understated")
+@kind("deviation-entered-late")
 def deviation_said_to_precede_the_data(lab: Lab) -> None:
     standard(lab)
     lab.deviation("H1", timing="before-data")

@@ -21,7 +21,7 @@ def find(plan: FrozenPlan, repo: Repository) -> Iterator[Finding]:
     if plan.record is None:
         return
     yield from _chain(plan, repo)
-    flips = _flips(plan)
+    flips = _flips(plan) if any(_late(plan, repo, each) for each in plan.amendments) else ()
     for amendment in plan.amendments:
         yield from _knowledge(plan, repo, amendment, flips)
         yield from _amendment_times(repo, amendment)
@@ -105,6 +105,15 @@ def decided_at(plan: FrozenPlan, repo: Repository) -> list[tuple[str, datetime]]
                 found.append((path, change.commit.committed_at))
                 break
     return found
+
+
+def _late(plan: FrozenPlan, repo: Repository, each: FrozenAmendment) -> bool:
+    """Whether an amendment came when results existed, by its own word or by the records."""
+    at = frozen_time(each.report, each.record)
+    if each.amendment is None or at is None:
+        return False
+    floor = floor_at(at.when, plan.rows(), _seen(plan), decided_at(plan, repo))
+    return bool({each.amendment.known, floor.level} & {"results_not_opened", "results_seen"})
 
 
 def _seen(plan: FrozenPlan) -> list[Disclosure]:
@@ -219,11 +228,12 @@ def _log(plan: FrozenPlan, repo: Repository) -> Iterator[Finding]:
         certain = deviation.timing == "before-data" or floor.level == "results_seen"
         if certain and understates(claimed, floor):
             yield Finding(
-                "timing-understated",
+                "deviation-entered-late",
                 f"{plan.id}: {deviation.id}",
-                f"Deviation {deviation.id} says it was made {TIMING_IN_WORDS[deviation.timing]}; the records show that "
-                f"{KNOWN_IN_WORDS[floor.level]}.",
+                f"Deviation {deviation.id} says it was made {TIMING_IN_WORDS[deviation.timing]}, and was entered when "
+                f"{KNOWN_IN_WORDS[floor.level]}: nothing but its author's word says that it was decided earlier.",
                 {"written_at": deviation.written_at, "records": floor.because},
+                "note" if plan.retrospective else None,
             )
         yield Finding(
             "deviation",
