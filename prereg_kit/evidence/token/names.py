@@ -6,6 +6,11 @@ from functools import lru_cache
 
 from asn1crypto import x509
 
+from prereg_kit.evidence.token import der
+from prereg_kit.evidence.token.subtrees import IncomparableError
+
+_EMAIL = "1.2.840.113549.1.9.1"
+
 _SHORT = {
     "common_name": "CN",
     "organization_name": "O",
@@ -40,9 +45,30 @@ def same_name(left: bytes, right: bytes) -> bool:
 
 
 def within(name: bytes, base: bytes) -> bool:
-    """Whether `base` is a prefix of `name`: the subtree rule for directory names (RFC 5280 4.2.1.10)."""
+    """Whether `base` is a prefix of `name`: the subtree rule for directory names (RFC 5280 4.2.1.10).
+
+    Raises:
+        IncomparableError: one of them cannot be prepared (7.1), so that nobody knows whether it is the same name.
+    """
     inner, outer = _prepared(name), _prepared(base)
-    return inner is not None and outer is not None and inner[: len(outer)] == outer
+    if inner is None or outer is None:
+        raise IncomparableError("a directory name that cannot be prepared")
+    return inner[: len(outer)] == outer
+
+
+def email_addresses(raw: bytes) -> tuple[bytes, ...]:
+    """The contents of a Name's emailAddress attributes (RFC 5280 4.1.2.6), as they stand.
+
+    Raises:
+        der.DerError: not a Name.
+    """
+    found = []
+    for relative in der.parse(raw).expect(der.SEQUENCE).children():
+        for attribute in relative.children():
+            fields = der.Fields(attribute)
+            if fields.take(der.OID).oid() == _EMAIL:
+                found.append(fields.any().content)
+    return tuple(found)
 
 
 @lru_cache(maxsize=1024)
