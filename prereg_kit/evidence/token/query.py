@@ -87,12 +87,19 @@ def check_nonce(info: TstInfo, nonce: int) -> None:
     Raises:
         TokenRejected: nonce_mismatch.
     """
+    if info.nonce is None:
+        raise TokenRejected(
+            "nonce_mismatch",
+            "the query has a nonce and the token has none, so it may answer another query",
+            expected=f"the nonce {hex(nonce)}",
+            next_step="An old answer may have been sent again: ask anew.",
+        )
     if info.nonce != nonce:
         raise TokenRejected(
             "nonce_mismatch",
-            "the token answers another query",
+            "the token answers another query: its nonce is another",
             expected=hex(nonce),
-            found=None if info.nonce is None else hex(info.nonce),
+            found=hex(info.nonce),
         )
 
 

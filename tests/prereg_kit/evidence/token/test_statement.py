@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from prereg_kit.evidence.token import QuorumError, quorum
+from prereg_kit.evidence.token import QuorumError, TokenRejected, quorum
 
 
 @pytest.mark.parametrize(
@@ -232,10 +232,18 @@ def test_only_granted_statuses_pass(mint, pki, status):
 
 
 def test_a_modified_grant_that_changes_the_policy(mint, pki):
-    from prereg_kit.evidence.token import TokenRejected
 
     blob = pki.response(mint.token()[9:], status=1)
     with pytest.raises(TokenRejected, match="modified the request"):
         mint.verify(blob, query=pki.query(policy="1.2.3"))
     mint.verify(blob, query=pki.query(policy=pki.POLICY))
     mint.verify(mint.token(content=pki.tstinfo(nonce=5)), query=pki.query(nonce=None))
+
+
+def test_a_missing_nonce_is_called_missing(mint, pki):
+    with pytest.raises(TokenRejected, match="the token has none") as caught:
+        mint.verify(mint.token(content=pki.tstinfo(nonce=None)), query=pki.query(nonce=77))
+    assert caught.value.reason == "nonce_mismatch"
+    assert "found None" not in str(caught.value)
+    with pytest.raises(TokenRejected, match="its nonce is another.*0x4d.*0x5"):
+        mint.verify(mint.token(content=pki.tstinfo(nonce=5)), query=pki.query(nonce=77))
