@@ -131,6 +131,7 @@ def make_authority(
     crl_url: str | None = None,
     ocsp_url: str | None = None,
     intermediate: bool = False,
+    accuracy_s: int = 1,
 ) -> Authority:
     """A new authority; its certificates end `lifetime` from now.
 
@@ -184,7 +185,7 @@ def make_authority(
     (folder / "tsa.cnf").write_text(
         "[tsa1]\nserial = ./serial\ncrypto_device = builtin\nsigner_cert = ./tsa.pem\ncerts = ./tsa.pem\n"
         "signer_key = ./tsa.key\nsigner_digest = sha256\ndefault_policy = 1.3.6.1.4.1.55555.1.1\n"
-        "digests = sha256\naccuracy = secs:1\nordering = no\ntsa_name = no\ness_cert_id_chain = no\n"
+        f"digests = sha256\naccuracy = secs:{accuracy_s}\nordering = no\ntsa_name = no\ness_cert_id_chain = no\n"
         "ess_cert_id_alg = sha256\n"
     )
     return Authority(folder, name, root, root_key, signer)
@@ -313,6 +314,14 @@ def trust_folder(base: Path, *pairs: tuple[str, Authority, str]) -> Path:
     for name, authority, url in pairs:
         trust.add(name, [authority.root.read_bytes()], base, url=url)
     return base
+
+
+def self_signed_leaf() -> bytes:
+    """A certificate in PEM that signs itself and may not issue others."""
+    now, key = dt.datetime.now(dt.UTC), ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Alone")])
+    builder = _builder(name, name, key.public_key(), now, now + dt.timedelta(days=1))
+    return builder.sign(key, hashes.SHA256()).public_bytes(_PEM)
 
 
 _made: dict[str, Authority] = {}

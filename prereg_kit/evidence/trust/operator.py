@@ -52,7 +52,7 @@ class OperatorFile(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: Literal["prereg.operator/1"] = FORMAT
+    format: Literal["prereg.operator/1"]
     name: str = Field(pattern=f"^{NAME.pattern}$")
     title: str = ""
     url: Annotated[str, AfterValidator(_address)] = ""

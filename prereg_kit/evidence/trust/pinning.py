@@ -11,6 +11,7 @@ from prereg_kit.evidence.token.certificate import KEY_CERT_SIGN, read_certificat
 from prereg_kit.evidence.trust.operator import (
     ADDRESS,
     CONFIG,
+    FORMAT,
     NAME,
     Operator,
     OperatorFile,
@@ -90,6 +91,7 @@ def add(
     base = read_operator(folder) if stored else known or Operator(name)
     earlier = (base.fingerprints or ()) if stored else ()
     config = OperatorFile(
+        format=FORMAT,
         name=name,
         title=base.title or name,
         url=url or base.url,

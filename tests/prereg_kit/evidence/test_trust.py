@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from pathlib import Path
 
@@ -109,6 +110,54 @@ def test_what_is_no_certificate_is_refused(tmp_path: Path) -> None:
         trust.add("mine", [b"hello"], tmp_path)
 
 
+@pytest.mark.parametrize("which", ["tsa.pem", "self-signed"])
+def test_a_certificate_that_issues_no_others_is_no_anchor(which: str, tmp_path: Path) -> None:
+    if which == "self-signed":
+        leaf = loopback.self_signed_leaf()
+    else:
+        leaf = (loopback.authority("alpha").folder / which).read_bytes()
+    with pytest.raises(TimestampError, match="may not issue others") as caught:
+        trust.add("mine", [leaf], tmp_path / "trust")
+    assert caught.value.code == "anchor"
+    assert not (tmp_path / "trust").exists()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "file:///etc/passwd",
+        "ftp://host/",
+        "http://u:secret@host/",
+        "http://secret@host/",
+        "http://host/\nX: y",
+        "http://ho\tst/",
+        "http://host/a b",
+        "http://",
+        "https://host:99999/",
+        "http://hoſt/",
+    ],
+)
+def test_an_address_that_may_not_be_recorded_is_refused(
+    url: str, tmp_path: Path, roots: tuple[bytes, bytes]
+) -> None:
+    with pytest.raises(UsageError, match="not an address") as caught:
+        trust.add("mine", [roots[0]], tmp_path / "trust", url=url)
+    assert "secret" not in str(caught.value)
+    assert not (tmp_path / "trust").exists()
+
+
+def test_the_stricter_of_the_plans_and_the_operators_accuracy_holds(
+    tmp_path: Path, roots: tuple[bytes, bytes]
+) -> None:
+    minute, hour = dt.timedelta(minutes=1), dt.timedelta(hours=1)
+    silent = trust.add("silent", [roots[0]], tmp_path)
+    loose = trust.add("loose", [roots[0]], tmp_path, max_accuracy_seconds=3600)
+    assert silent.accuracy_limit(None) == dt.timedelta(minutes=5)
+    assert (silent.accuracy_limit(hour), loose.accuracy_limit(None)) == (hour, hour)
+    assert (loose.accuracy_limit(minute), loose.accuracy_limit(2 * hour)) == (minute, hour)
+    assert trust.add("loose", [roots[1]], tmp_path).max_accuracy_seconds == 3600
+
+
 @pytest.mark.parametrize(
     "given",
     [
@@ -144,14 +193,21 @@ def test_an_unknown_address_gets_a_name_from_its_host_and_port() -> None:
         {"format": "prereg.operator/1", "name": "x", "url": 5},
         {"format": "prereg.operator/1", "name": "x", "policies": "1.2"},
         {"format": "prereg.operator/1", "name": "x", "fingerprints": ["zz"]},
+        {"format": "prereg.operator/1", "name": "x", "url": "file:///etc/passwd"},
+        {"format": "prereg.operator/1", "name": "x", "url": "http://u:secret@host/"},
+        {"format": "prereg.operator/1", "name": "x", "policies": ["none"]},
+        {"format": "prereg.operator/1", "name": "x", "max_accuracy_seconds": True},
+        {"format": "prereg.operator/1", "name": "x", "max_accuracy_seconds": 0},
+        {"name": "x"},
         [],
     ],
 )
 def test_a_configuration_that_is_none_is_refused(config: object, tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
     (tmp_path / "x/operator.json").write_text(json.dumps(config))
-    with pytest.raises(PreregError):
+    with pytest.raises(PreregError) as caught:
         TrustStore.load([tmp_path], local=None)
+    assert "secret" not in str(caught.value)
 
 
 def test_a_given_folder_that_is_not_there_is_not_passed_over() -> None:

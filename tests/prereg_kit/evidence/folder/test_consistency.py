@@ -17,6 +17,7 @@ from prereg_kit.errors import DocumentError, UsageError
 from prereg_kit.evidence import archive
 from prereg_kit.evidence.archive.readme import derived_files
 from prereg_kit.evidence.folder import DocumentReport
+from prereg_kit.evidence.trust import add
 from prereg_kit.foundation.digest import readable_json
 from prereg_kit.operations.amend import amend, draft
 from prereg_kit.operations.authorities import Authorities
@@ -283,3 +284,31 @@ def test_a_utf_16_plan_is_not_frozen_as_a_plain_document(tmp_path: Path) -> None
     with pytest.raises(DocumentError, match="UTF-16"):
         freeze(tmp_path / "plan.yaml", root=tmp_path)
     assert not (tmp_path / "frozen").exists()
+
+
+@needs_openssl
+def test_a_token_of_an_hours_accuracy_bounds_the_time_and_does_not_count(tmp_path: Path) -> None:
+    vague = loopback.make_authority(tmp_path / "vague", "Vague", accuracy_s=3600)
+    strict, loose = tmp_path / "strict", tmp_path / "loose"
+    with loopback.serving(loopback.signing(vague)) as server:
+        for folder, limit in ((strict, None), (loose, 3600)):
+            add("vague", [vague.root.read_bytes()], folder, url=server.url, max_accuracy_seconds=limit)
+        asked = Authorities(("vague",), trust=(strict,), revocation=False, attempts=1)
+        file = write(tmp_path / "a.md", "text\n")
+        refused = freeze(file, root=tmp_path, quorum=1, authorities=asked)
+        assert refused.exit_code == 1
+        assert "wider than 0:05:00" in refused.document.record.pending[0].problem
+        folder = refused.document.folder
+        assert stamp(folder, authorities=replace(asked, trust=(loose,))).exit_code == 0
+        one = SMALL.replace("id: small\n", "id: small\ntimestamps: {quorum: 1, accuracy_seconds: 3600}\n")
+        planned = freeze(write(tmp_path / "plan.yaml", one), root=tmp_path, authorities=asked)
+        assert planned.exit_code == 0
+    assert only(verify(folder, trust=[loose])).status == "protected"
+    report = only(verify(folder, trust=[strict]))
+    assert (report.status, report.counted) == ("below quorum", ())
+    (given,) = report.stamps
+    assert (given.verdict, given.reason) == ("bound", "accuracy_wide")
+    assert given.proof is not None
+    assert f"existed by {archive.rfc3339(given.proof.latest)}" in given.problem
+    assert only(verify(planned.document.folder, trust=[strict])).status == "protected"
+    assert only(verify(planned.document.folder, trust=[loose])).status == "protected"
