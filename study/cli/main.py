@@ -15,6 +15,7 @@ __all__ = ["VERBS", "cli", "main"]
 
 VERBS = {
     "play": ("study.cli.play", "Show one episode so that a person can follow it."),
+    "compare": ("study.cli.compare", "Put two episodes of a task side by side."),
     "certify": ("study.cli.certify", "Say which tasks a schedule leaves solvable, with a witness each."),
     "evaluate": ("study.cli.evaluate", "Play a policy on a task pool and write registers."),
     "train": ("study.cli.train", "Train one run of one arm."),

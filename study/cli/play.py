@@ -30,6 +30,11 @@ if TYPE_CHECKING:
     "--schedule", default=0, show_default=True, type=click.IntRange(0, 2**31 - 1), help="Schedule index."
 )
 @click.option("--profile", help="World and language: natural (default), compact or drill. Not with DIR@STEP.")
+@click.option(
+    "--calls",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Replay the calls of this episode (from --json) instead of a policy's.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print study.play/1.")
 def command(
     *,
@@ -40,12 +45,14 @@ def command(
     step_zero: Path | None,
     schedule: int,
     profile: str | None,
+    calls: Path | None,
     as_json: bool,
 ) -> None:
     """Play one episode and show everything that happened in it.
 
     A checkpoint plays the episode that its evaluation at that step recorded under the same pool, task, regime and
-    schedule index.
+    schedule index. With --calls the calls are fixed and the noise is chosen: what would have come of them under
+    another schedule or regime.
     """
     from prereg_kit.foundation.digest import readable_json
     from study.backoffice.pools import load_pool
@@ -54,11 +61,17 @@ def command(
     from study.backoffice.schedule import evaluation_seed
     from study.cli.play_view import show_transcript
     from study.errors import ConfigError
+    from study.evaluation.recorded import Replay, read_episode
     from study.evaluation.transcript import transcribe
     from study.evaluation.transcript_value import as_value
 
     law = regime_named(regime)
-    player, world = _player(policy, step_zero, regime, profile)
+    if calls is not None:
+        recorded = read_episode(calls)
+        player: Policy = Replay(recorded)
+        world = profile or recorded.profile
+    else:
+        player, world = _player(policy, step_zero, regime, profile)
     tasks = load_pool(profile_named(world), pool).tasks
     found = next((row for row in tasks if task in (row.task_id, str(row.index))), None)
     if found is None:

@@ -18,6 +18,7 @@ def as_value(transcript: Transcript) -> dict[str, Any]:
     outcome, task, episode = transcript.outcome, transcript.task, transcript.episode
     return {
         "format": FORMAT,
+        "profile": task.profile.name,
         "task": task.task_id,
         "request": task.request,
         "policy": transcript.policy,
@@ -48,6 +49,8 @@ def _call(line: Line) -> dict[str, Any]:
         "arguments": dict(line.arguments) if line.arguments is not None else None,
         "reply": line.text,
         "status": record.status if record else "refused",
+        "resource": record.resource if record else None,
+        "repeat": record.repeat if record else None,
         "drawn": record.drawn if record else None,
         "effective": record.effective if record else False,
         "clock": record.clock if record else None,
