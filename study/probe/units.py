@@ -12,7 +12,8 @@ before it, so no more than two sets of full width lie on the disk.
 from __future__ import annotations
 
 import fcntl
-import io
+import os
+import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -81,7 +82,7 @@ class Pieces:
 
     def keep_samples(self, arrays: Arrays) -> None:
         """Write what was played."""
-        write_bytes(self.folder / "samples.npz", _bytes(arrays))
+        _write(self.folder / "samples.npz", arrays)
 
     def has(self, index: int) -> bool:
         """Whether a unit's piece is there."""
@@ -106,11 +107,11 @@ class Pieces:
             arrays: what it left behind.
             replaces: the vectors are running totals: those in the piece before this one have served.
         """
-        write_bytes(self._path(index), _bytes(arrays))
+        _write(self._path(index), arrays)
         if replaces and index:
-            before = self.unit(index - 1)
-            before.pop("vectors", None)
-            write_bytes(self._path(index - 1), _bytes(before), replace=True)
+            before = _read(self._path(index - 1), without="vectors")
+            if before is not None:
+                _write(self._path(index - 1), before)
 
     def _path(self, index: int) -> Path:
         return self.folder / f"unit-{index:04d}.npz"
@@ -121,15 +122,23 @@ class Pieces:
         sync_folder(self.folder.parent)
 
 
-def _bytes(arrays: Arrays) -> bytes:
-    buffer = io.BytesIO()
+def _write(path: Path, arrays: Arrays) -> None:
+    """Write arrays aside and rename. They go to the disk in parts: vectors of full width have no second copy."""
     named: dict[str, Any] = dict(arrays)
-    np.savez(buffer, allow_pickle=False, **named)
-    return buffer.getvalue()
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+    try:
+        with part.open("xb") as handle:
+            np.savez(handle, allow_pickle=False, **named)
+            handle.flush()
+            os.fsync(handle.fileno())
+        part.replace(path)
+        sync_folder(path.parent)
+    finally:
+        part.unlink(missing_ok=True)
 
 
-def _read(path: Path) -> dict[str, npt.NDArray[Any]] | None:
+def _read(path: Path, without: str | None = None) -> dict[str, npt.NDArray[Any]] | None:
     if not path.exists():
         return None
     with np.load(path, allow_pickle=False) as loaded:
-        return {name: loaded[name] for name in loaded.files}
+        return {name: loaded[name] for name in loaded.files if name != without}
