@@ -139,15 +139,24 @@ def command(
     type=click.IntRange(2),
     help="Comparator groups drawn for each task; transition; default 4096.",
 )
+@click.option(
+    "--false-rate", type=float, help="Add a grader that also passes this share of failures; outcome."
+)
 @_JSON
 def recompute(
-    file: Path, flip_rate: float | None, eps: float, ddof: int, groups: int | None, as_json: bool
+    file: Path,
+    flip_rate: float | None,
+    eps: float,
+    ddof: int,
+    groups: int | None,
+    false_rate: float | None,
+    as_json: bool,
 ) -> None:
     """Recompute every figure from evidence, without the model, at the registered or at other settings."""
     from study.cli.probe_view import Settings, show
     from study.probe.evidence import read
 
-    show(file, read(file), Settings(flip_rate, eps, ddof, groups), as_json=as_json)
+    show(file, read(file), Settings(flip_rate, eps, ddof, groups, false_rate), as_json=as_json)
 
 
 @command.command("register")

@@ -31,12 +31,14 @@ class Settings:
     Attributes:
         flip_rate: q, None for the evidence's own. eps, ddof: of the standardisation.
         groups: comparator groups drawn for each task, None for the default.
+        false_rate: of a grader that also passes failures, None to leave it out.
     """
 
     flip_rate: float | None = None
     eps: float = EPS
     ddof: int = DDOF
     groups: int | None = None
+    false_rate: float | None = None
 
 
 def show(path: Path, evidence: Evidence, settings: Settings, *, as_json: bool) -> None:
@@ -62,9 +64,17 @@ def figures_of(evidence: Evidence, settings: Settings) -> OutcomeFigures | Trans
     if evidence.spec.kind == "outcome":
         if settings.groups is not None:
             raise UsageError("--groups belongs to transition probes", found=evidence.spec.kind)
-        return outcome.figures(evidence, flip_rate=settings.flip_rate, eps=settings.eps, ddof=settings.ddof)
-    if (settings.flip_rate, settings.eps, settings.ddof) != (None, EPS, DDOF):
-        raise UsageError("--flip-rate, --eps and --ddof belong to outcome probes", found=evidence.spec.kind)
+        return outcome.figures(
+            evidence,
+            flip_rate=settings.flip_rate,
+            eps=settings.eps,
+            ddof=settings.ddof,
+            false_rate=settings.false_rate,
+        )
+    if (settings.flip_rate, settings.eps, settings.ddof, settings.false_rate) != (None, EPS, DDOF, None):
+        raise UsageError(
+            "--flip-rate, --eps, --ddof and --false-rate belong to outcome probes", found=evidence.spec.kind
+        )
     return transition.figures(evidence, groups=settings.groups or transition.GROUPS)
 
 
@@ -119,10 +129,17 @@ def _outcome(figures: OutcomeFigures) -> Iterator[str]:
         yield (
             f"      trace at q = {figures.flip_rate:g}: paired {one.paired.trace:.4g}, independent "
             f"{one.independent.trace:.4g}, ratio {_number(one.ratio)}{_interval(one.ratio_interval)}; "
-            f"mask share {_number(one.independent.mask_share)}"
+            f"mask share {_number(one.independent.mask_share)}; below its threshold in {one.favourable} of "
+            f"{one.decided} groups"
         )
     verdict = "holds: pairing lowers" if figures.holds else "does not hold: pairing does not lower"
     yield f"  Eq. 5 {verdict} the trace; identity residual {figures.residual:.1e} (by {figures.gap_by})"
+    if figures.two_sided is not None:
+        other = figures.two_sided
+        yield (
+            f"  if {other.false_rate:g} of the failures pass as well: mask part paired {other.paired:.4g}, independent "
+            f"{other.independent:.4g}, ratio {_number(other.ratio)}"
+        )
     alignment, spurious = figures.alignment, figures.spurious
     yield f"  score alignment {_number(alignment.value)} over {alignment.mixed} mixed groups of {spurious.groups}"
     yield (

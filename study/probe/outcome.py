@@ -45,6 +45,8 @@ class Estimated:
         mask_ratio: ratio of the mask parts; L/R for MC.
         mean_cosine: cosine between the two designs' mean updates, None where one of them is 0.
         effective_weights: mean weight that is not 0. masked: share of weights that are 0.
+        favourable: groups in which pairing lowers the mask part, L/R below this rule's threshold; undecided ones (at
+            most one success) are left out. decided: groups with at least two successes.
     """
 
     left: float
@@ -60,6 +62,38 @@ class Estimated:
     mean_cosine: float | None
     effective_weights: float | None
     masked: float
+    favourable: int
+    decided: int
+
+
+@dataclass(frozen=True)
+class Dose:
+    """Partial pairing: blocks of rollouts share a schedule.
+
+    Attributes:
+        block: rollouts of a block. dose: chance that two rollouts of a group share a schedule.
+        mask: mean mask part under MC.
+    """
+
+    block: int
+    dose: float
+    mask: float
+
+
+@dataclass(frozen=True)
+class TwoSided:
+    """A grader that also passes failures, under MC: mean conditional traces over groups.
+
+    Attributes:
+        false_rate: chance that a failure is reported as a success.
+        paired, independent: mask parts when q of the successes and this share of the failures flip.
+        ratio: paired over independent, None where nothing varies.
+    """
+
+    false_rate: float
+    paired: float
+    independent: float
+    ratio: float | None
 
 
 @dataclass(frozen=True)
@@ -100,8 +134,9 @@ class OutcomeFigures:
         residual: the gap against q(1-q)(L - R), relative to q(1-q)(L + R).
         alignment: how far scores point where rewards do.
         spurious: all-correct groups.
-        doses: block size -> mean mask part under MC when blocks of that size share a schedule.
+        doses: partial pairing, from independent to paired.
         best: mean mask part under MC of the best exchangeable coupling, chosen group by group.
+        two_sided: the same groups under a grader that also passes failures, None unless asked for.
         notes: what could not be said, and why.
     """
 
@@ -116,8 +151,9 @@ class OutcomeFigures:
     residual: float
     alignment: Alignment
     spurious: Spurious
-    doses: dict[int, float]
+    doses: tuple[Dose, ...]
     best: float
+    two_sided: TwoSided | None
     notes: tuple[str, ...]
 
 
@@ -127,6 +163,7 @@ def figures(
     flip_rate: float | None = None,
     eps: float = EPS,
     ddof: int = DDOF,
+    false_rate: float | None = None,
     resamples: int = 10_000,
 ) -> OutcomeFigures:
     """Every figure of an outcome probe.
@@ -136,6 +173,7 @@ def figures(
         flip_rate: q in (0, 1); the registered one unless given.
         eps: of the standardisation.
         ddof: 0 or 1.
+        false_rate: of a grader that also passes failures, in [0, 1]; None leaves that figure out.
         resamples: of tasks, for intervals.
 
     Raises:
@@ -184,6 +222,7 @@ def figures(
         spurious(counts, spec.samples, rate, rule_of("SW", eps, ddof)),
         _doses(groups, rate),
         float(np.mean([coupling.best_exchangeable(group, rate).best.trace for group in groups])),
+        None if false_rate is None else _two_sided(gram, successes, rate, false_rate),
         tuple(notes),
     )
 
@@ -195,9 +234,39 @@ def _geometries(gram: Array, successes: Array, scale: Scale) -> list[Geometry]:
     ]
 
 
-def _doses(groups: list[Geometry], rate: float) -> dict[int, float]:
+def _doses(groups: list[Geometry], rate: float) -> tuple[Dose, ...]:
     each = [coupling.dose_response(group, rate) for group in groups]
-    return {block: float(np.mean([one[block].trace for one in each])) for block in each[0]}
+    size = groups[0].size
+    return tuple(
+        Dose(
+            block,
+            coupling.pair_rate([block] * (size // block)),
+            float(np.mean([one[block].trace for one in each])),
+        )
+        for block in each[0]
+    )
+
+
+def _two_sided(gram: Array, successes: Array, rate: float, false_rate: float) -> TwoSided:
+    paired, independent = (
+        float(
+            np.mean(
+                [
+                    covariance_law.moments(one, covariance_law.two_sided(r, rate, false_rate, sharing)).trace
+                    for one, r in zip(gram, successes, strict=True)
+                ]
+            )
+        )
+        for sharing in (1.0, 0.0)
+    )
+    return TwoSided(false_rate, paired, independent, paired / independent if independent > 0 else None)
+
+
+def _favourable(groups: list[Geometry], rate: float, rule: Rule) -> tuple[int, int]:
+    """(groups whose L/R lies below the rule's threshold, groups that have a threshold)."""
+    limits = [(group, equation5.threshold(group.successes, group.size, rate, rule)) for group in groups]
+    decided = [(group.ratio, limit) for group, limit in limits if limit is not None]
+    return sum(ratio is not None and ratio < limit for ratio, limit in decided), len(decided)
 
 
 def _gap(gram: Array, successes: Array, rate: float) -> tuple[float, str]:
@@ -255,6 +324,7 @@ def _estimated(
     elif scale.name == "MC":
         notes.append("running vectors alone: the trace ratio has no interval over tasks")
     nonzero = scale.weights[scale.weights > 0]
+    favourable, decided = _favourable(groups, rate, rule)
     return Estimated(
         sides.left,
         sides.right,
@@ -269,6 +339,8 @@ def _estimated(
         cosine,
         float(nonzero.mean()) if nonzero.size else None,
         float((scale.weights == 0).mean()),
+        favourable,
+        decided,
     )
 
 

@@ -25,7 +25,7 @@ from study.probe.estimators import NAMES, Name, Scale, rule_of, scales
 from study.probe.evidence import Evidence
 from study.probe.intervals import Interval, drawn_units, generator, of_ratio, percentile
 from study.probe.vectors import COMPARED, Rows, group_levers, paired_rows
-from study.theory import luck, luck_null
+from study.theory import diversity, luck, luck_null
 from study.theory import transition as pools
 from study.theory.transition import Pool
 
@@ -103,6 +103,7 @@ class Luck:
         contrast_paired, contrast_independent: twice the mean within-group variance of the rewards.
         matching_replicates: independent contrasts that match a paired one's variance.
         effective_size_of_mean: independent rollouts that a paired group is worth for the mean reward.
+        design_effect: variance of the mean reward of a batch of paired groups over that of independent rollouts.
     """
 
     share: float | None
@@ -112,6 +113,7 @@ class Luck:
     contrast_independent: float
     matching_replicates: float | None
     effective_size_of_mean: float | None
+    design_effect: float | None
 
 
 @dataclass(frozen=True)
@@ -290,12 +292,25 @@ def _many(evidence: Evidence, scale: Scale, groups: int) -> Mapping[str, Array]:
     return {name: np.array(values) for name, values in found.items()}
 
 
+def _null(evidence: Evidence, rate: float) -> luck_null.Expected:
+    """What the clipped estimator averages if schedules do nothing: exact, or simulated for too large a table."""
+    spec = evidence.spec
+    if spec.rows <= luck_null.MOST_CELLS:
+        return luck_null.binary(rate, spec.schedules, spec.samples)
+
+    def table(rng: np.random.Generator, schedules: int, samples: int) -> Array:
+        return (rng.random((schedules, samples)) < rate).astype(np.float64)
+
+    rng = generator(spec, "null of the luck share")
+    return luck_null.simulated(table, spec.schedules, spec.samples, tables=2000, rng=rng, truth=0.0)
+
+
 def _luck(evidence: Evidence) -> Luck:
     spec = evidence.spec
     tables = evidence.floats("successes").reshape(spec.tasks, spec.schedules, spec.samples)
     mean = luck.mean_luck(tables)
     rate = float(tables.mean())
-    null = luck_null.binary(rate, spec.schedules, spec.samples) if 0.0 < rate < 1.0 else None
+    null = _null(evidence, rate) if 0.0 < rate < 1.0 else None
     drawn = [
         tables[unit].ravel()[fixed_groups(evidence, unit)["with_replacement"]] for unit in range(spec.tasks)
     ]
@@ -307,4 +322,7 @@ def _luck(evidence: Evidence) -> Luck:
         2.0 * float(np.mean([one.var(axis=1, ddof=1).mean() for one in drawn])),
         None if mean.share is None else luck.matching_replicates(mean.share),
         None if mean.share is None else luck.effective_size_of_mean(spec.samples, mean.share),
+        None
+        if mean.share is None
+        else diversity.of_batch(spec.tasks, spec.samples).design_effect(mean.share),
     )

@@ -200,11 +200,42 @@ def test_partial_pairing_lies_on_the_line_between_the_designs(tmp_path):
     made = probe(tmp_path, RNG.normal(size=(2, 8, 4)), np.array([[1, 1, 1, 0, 0, 0, 0, 1], [1] * 7 + [0]]))
     found = outcome.figures(made, resamples=100)
     one = found.estimators["MC"]
-    assert found.doses[1] == pytest.approx(one.independent.mask)
-    assert found.doses[8] == pytest.approx(one.paired.mask)
-    assert found.doses[4] == pytest.approx(
-        one.independent.mask + 3 / 7 * (one.paired.mask - one.independent.mask)
-    )
+    assert [dose.block for dose in found.doses] == [1, 2, 4, 8]
+    assert [dose.dose for dose in found.doses] == pytest.approx([0, 1 / 7, 3 / 7, 1])
+    for dose in found.doses:
+        line = one.independent.mask + dose.dose * (one.paired.mask - one.independent.mask)
+        assert dose.mask == pytest.approx(line)
+
+
+def test_a_grader_that_also_passes_failures_is_the_general_law(case):
+    scores, successes, *_, made = case
+    found = outcome.figures(made, false_rate=0.05, resamples=100).two_sided
+    traces = {"paired": 0.0, "independent": 0.0}
+    for s, r in zip(scores, successes, strict=True):
+        levers = np.eye(5) - 0.2
+        q = np.where(r == 1, 0.1, 0.05)
+        step = 1 - 2 * r
+        joint = np.minimum.outer(q, q) - np.outer(q, q)  # one uniform for the group
+        for name, cov in (("paired", joint), ("independent", np.diag(q * (1 - q)))):
+            rewards = cov * np.outer(step, step)
+            traces[name] += np.trace(levers @ s @ s.T @ levers @ rewards) / 25 / 6
+    assert found.paired == pytest.approx(traces["paired"])
+    assert found.independent == pytest.approx(traces["independent"])
+    assert outcome.figures(made, resamples=100).two_sided is None
+    same = outcome.figures(made, false_rate=0.0, resamples=100)
+    assert same.two_sided.paired == pytest.approx(same.estimators["MC"].paired.mask)
+
+
+def test_groups_below_the_threshold_are_those_in_which_pairing_lowers_the_mask_part(case):
+    from study.theory import geometry
+    from study.theory.closed_forms import flip_moments
+    from study.theory.designs import Independent, Paired
+
+    scores, successes, *_, made = case
+    found = outcome.figures(made, resamples=100).estimators["MC"]
+    groups = [geometry.of_scores(s, r) for s, r in zip(scores, successes, strict=True) if r.sum() >= 2]
+    lower = [flip_moments(g, 0.1, Paired()).trace < flip_moments(g, 0.1, Independent()).trace for g in groups]
+    assert (found.favourable, found.decided) == (sum(lower), len(groups))
 
 
 def test_a_large_group_is_held_to_the_covariance_law(tmp_path):

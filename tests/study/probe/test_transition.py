@@ -128,6 +128,23 @@ def test_the_luck_share_is_that_of_the_same_rollouts(case):
     assert found.undefined == int(np.isnan(shares).sum())
 
 
+def test_the_null_bias_of_a_table_too_large_for_the_exact_law_is_simulated(tmp_path):
+    rng = np.random.default_rng(0)
+    successes = rng.integers(0, 2, size=(1, 24 * 16))
+    made = probe(
+        tmp_path, rng.normal(size=(1, 24 * 16, 2)), successes, kind="transition", schedules=24, samples=16
+    )
+    exact = transition._null(made, 0.5).bias
+    small = transition.luck_null.MOST_CELLS
+    try:
+        transition.luck_null.MOST_CELLS = 10
+        drawn = transition._null(made, 0.5)
+    finally:
+        transition.luck_null.MOST_CELLS = small
+    assert drawn.bias == pytest.approx(exact, abs=5 * drawn.error)
+    assert drawn.error > 0
+
+
 def test_outcome_evidence_is_not_transition_evidence(tmp_path):
     made = probe(tmp_path, RNG.normal(size=(2, 8, 4)), RNG.integers(0, 2, size=(2, 8)))
     with pytest.raises(ConfigError, match="not evidence of a transition probe"):
