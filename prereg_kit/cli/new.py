@@ -18,8 +18,12 @@ ID = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
     "--ci", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
     help="Write a git hook and a CI recipe that run the audit below DIR instead.",
 )  # fmt: skip
+@click.option(
+    "--from", "table", type=click.Path(path_type=Path), metavar="CSV",
+    help="Propose the columns of this table as arms, pairs, clusters and value.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Say what was written as JSON.")
-def command(path: Path, plan_id: str | None, ci: Path | None, as_json: bool) -> None:
+def command(path: Path, plan_id: str | None, ci: Path | None, table: Path | None, as_json: bool) -> None:
     """Write a commented starting plan to FILE (default plan.yaml), which is never overwritten."""
     if ci is not None:
         from prereg_kit.operations.ci_files import write_ci
@@ -35,13 +39,16 @@ def command(path: Path, plan_id: str | None, ci: Path | None, as_json: bool) -> 
     from prereg_kit.foundation.durable import write_bytes
     from prereg_kit.plan.file import read_plan
 
-    data = resources.files("prereg_kit.plan").joinpath("starting_plan.yaml").read_bytes()
-    if plan_id is not None:
-        if not re.fullmatch(ID, plan_id):
-            raise UsageError("--id is not an id", where=Where(field="id"), expected=ID, found=plan_id)
-        quoted = f'"{plan_id}"' if plan_id.lower() == "null" else plan_id
-        data = data.replace(b"id: my-study ", f"id: {quoted} ".encode(), 1)
-        data = data.replace(b"frozen/my-study/", f"frozen/{plan_id}/".encode(), 1)
+    if plan_id is not None and not re.fullmatch(ID, plan_id):
+        raise UsageError("--id is not an id", where=Where(field="id"), expected=ID, found=plan_id)
+    if table is not None:
+        from prereg_kit.operations.plan_for_table import plan_for_csv
+
+        data = plan_for_csv(table, plan_id or "my-study")
+    else:
+        data = resources.files("prereg_kit.plan").joinpath("starting_plan.yaml").read_bytes()
+        if plan_id is not None:
+            data = _with_id(data, plan_id)
     plan = read_plan(data, str(path))
     if not path.parent.is_dir():
         raise NotCheckedError("the folder does not exist", where=Where(file=str(path.parent)))
@@ -52,3 +59,9 @@ def command(path: Path, plan_id: str | None, ci: Path | None, as_json: bool) -> 
     else:
         click.echo(f"wrote {path}", err=True)
         click.echo(f"next: edit it, `prereg show {path}`, `prereg freeze {path} --tsa NAME`", err=True)
+
+
+def _with_id(data: bytes, plan_id: str) -> bytes:
+    quoted = f'"{plan_id}"' if plan_id.lower() == "null" else plan_id
+    data = data.replace(b"id: my-study ", f"id: {quoted} ".encode(), 1)
+    return data.replace(b"frozen/my-study/", f"frozen/{plan_id}/".encode(), 1)

@@ -11,11 +11,12 @@ from fractions import Fraction
 
 from prereg_kit.decision import contrasts, figures, presence
 from prereg_kit.decision.measured import Groups, Measured, Scalar, Units
-from prereg_kit.decision.request import Request
+from prereg_kit.decision.request import Request, arms_of
 from prereg_kit.errors import RegisterError
 from prereg_kit.plan.criterion import AtEvery, AtMajority, Estimate, walk
 from prereg_kit.plan.endpoint import Contrast, Distinct, LuckShare, Mean, Rate, Series, StepsToThreshold
 from prereg_kit.registers import cells
+from prereg_kit.registers.cells.selection import require_plan_columns
 from prereg_kit.statistics import luck
 from prereg_kit.statistics.random_stream import StreamKey
 
@@ -34,6 +35,7 @@ def measure(request: Request) -> Measured:
     if absent is not None:
         return absent
     try:
+        _require_columns(request)
         presence.watch_rows(request)
         match endpoint:
             case Contrast():
@@ -52,6 +54,32 @@ def measure(request: Request) -> Measured:
             return planned
         raise
     raise AssertionError(f"no measure for {type(endpoint).__name__}")
+
+
+def _require_columns(request: Request) -> None:
+    """Every column that the plan names for a table of cells is there, or all that lack are named at once.
+
+    Raises:
+        RegisterError: `absent-column`.
+    """
+    endpoint, how = request.endpoint, request.effective.plan.resampling
+    if not isinstance(endpoint, Contrast | Mean | StepsToThreshold):
+        return
+    at = f"endpoints.{request.name}"
+    named: list[tuple[str | None, str]] = [(endpoint.value, f"{at}.value")]
+    named += [(column, f"{at}.where") for column in endpoint.where]
+    if not isinstance(endpoint, Mean):
+        own = "arms" if endpoint.arms is None else f"{at}.arms"
+        named.append((arms_of(request)[0], f"{own}.column"))
+    if isinstance(endpoint, StepsToThreshold):
+        named.append((endpoint.axis, f"{at}.axis"))
+    elif endpoint.over is not None:
+        named.append((endpoint.over.column, f"{at}.over"))
+    named += [(how.pairs, "resampling.pairs")]
+    if endpoint.register_ != "counts":
+        named.append((how.clusters, "resampling.clusters"))
+    rows = request.registers.rows(endpoint.register_)
+    require_plan_columns(rows, [(column, field) for column, field in named if column])
 
 
 def _pooled(request: Request, endpoint: Rate | LuckShare | Series | Distinct) -> Measured:

@@ -45,6 +45,31 @@ def require_columns(rows: Rows, names: Sequence[str], purpose: str) -> None:
             )
 
 
+def require_plan_columns(rows: Rows, named: Sequence[tuple[str, str]]) -> None:
+    """Refuse a register that lacks columns which a plan names: all of them at once, each with the plan's field.
+
+    Args:
+        rows: the register.
+        named: (column, the field of the plan that names it).
+
+    Raises:
+        RegisterError: code `absent-column`; the field of the place is the first absent column.
+    """
+    absent = dict.fromkeys((column, plan_field) for column, plan_field in named if column not in rows.columns)
+    if len(absent) < 2:  # one alone is refused where it is needed
+        return
+    said = "; ".join(f"{shown(column)} (named by `{plan_field}`)" for column, plan_field in absent)
+    raise RegisterError(
+        f"the register lacks {len(absent)} columns that the plan names: {said}",
+        where=Place(file=rows.files[0], field=next(iter(absent))[0]),
+        expected=f"columns that are present: {', '.join(map(shown, sorted(rows.columns)))}",
+        found=[column for column, _ in absent],
+        next_step="Change these fields of the plan to the register's own names (`null` for a cluster column "
+        "that does not exist), or rename the columns. `prereg new --from FILE` writes a plan for a table.",
+        code="absent-column",
+    )
+
+
 def matches(label: Label, literal: str, type_: ColumnType) -> bool:
     """Whether a level of a column is what a plan's literal text says."""
     if label is None:
