@@ -15,7 +15,10 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from prereg_kit.plan import amendment, criterion, endpoint, fields, hypothesis, matrix, parts, plan
+from prereg_kit.plan import amendment, endpoint, fields, hypothesis, matrix, parts, plan
+from prereg_kit.plan.criteria import rule
+from prereg_kit.plan.criteria.bounded import Bounded
+from prereg_kit.plan.criteria.criterion import OneEndpoint
 
 PAGE = Path(__file__).parent / "plans.md"
 BEGIN, END = "<!-- fields: made by docs/remake_reference.py -->", "<!-- end of fields -->"
@@ -27,11 +30,7 @@ SECTIONS: dict[str, tuple[type[BaseModel], ...]] = {
         endpoint.Selection, endpoint.Contrast, endpoint.Mean, endpoint.Rate, endpoint.LuckShare, endpoint.Series,
         endpoint.Distinct, endpoint.StepsToThreshold, endpoint.Gap, endpoint.Ratio, endpoint.Over,
     ),
-    "Criteria": (
-        criterion.Bounded, criterion.Difference, criterion.EverySeed, criterion.IntervalEnd, criterion.RateCriterion,
-        criterion.Estimate, criterion.AtEvery, criterion.AtMajority, criterion.Invariant, criterion.Holds,
-        criterion.All, criterion.AnyOf, criterion.Not,
-    ),
+    "Criteria": (Bounded, *rule.KINDS.values()),
     "Hypotheses, predictions, gates, families": (
         hypothesis.Hypothesis, hypothesis.ForEach, hypothesis.Reading, hypothesis.Prediction, hypothesis.Gate,
         hypothesis.Family,
@@ -43,7 +42,7 @@ SECTIONS: dict[str, tuple[type[BaseModel], ...]] = {
 NAMES: dict[type[BaseModel], str] = {
     plan.Plan: "plan", endpoint.Arms: "arms", matrix.RunMatrix: "runs", matrix.PlannedRuns: "runs.planned[]",
     matrix.Exclusion: "runs.exclusions[]", parts.Resampling: "resampling", endpoint.Selection: "endpoint",
-    endpoint.Over: "over", criterion.Bounded: "bounds", hypothesis.Hypothesis: "hypothesis",
+    endpoint.Over: "over", Bounded: "bounds", hypothesis.Hypothesis: "hypothesis",
     hypothesis.ForEach: "for_each", hypothesis.Reading: "reading", hypothesis.Prediction: "prediction",
     hypothesis.Gate: "gate", hypothesis.Family: "family", parts.Disclosure: "disclosures[]",
     parts.Material: "materials[]", parts.RegisterSpec: "register", parts.TimestampPolicy: "timestamps",
@@ -62,7 +61,7 @@ WORDS: tuple[tuple[object, str], ...] = (
     (fields.Sha256, "SHA-256"),
     (fields.Moment, "date or time in UTC"),
     (fields.PercentileMethod, "`percentile`"),
-    (criterion.Criterion, "criterion"),
+    (rule.Criterion, "criterion"),
     (endpoint.Endpoint, "endpoint"),
 )
 
@@ -300,7 +299,7 @@ def rows(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
     for name, info in model.model_fields.items():
         if name in ("criterion", "kind") and model not in (plan.Plan, parts.Disclosure):
             continue  # the name under which the part stands
-        if model in (criterion.Holds, criterion.All, criterion.AnyOf, criterion.Not):
+        if model in rule.KINDS.values() and not issubclass(model, OneEndpoint):
             continue  # written as the name and what follows it
         shared = _shared(model, name)
         if shared is not None and shared is not model:
@@ -312,7 +311,7 @@ def rows(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
 
 def _shared(model: type[BaseModel], name: str) -> type[BaseModel] | None:
     """The part whose table already holds this field, unless the default differs."""
-    for parent in (endpoint.Selection, criterion.Bounded):
+    for parent in (endpoint.Selection, Bounded):
         if name in parent.model_fields and (
             issubclass(model, parent) or model in (endpoint.Gap, endpoint.Ratio)
         ):
@@ -338,13 +337,10 @@ def _sentence(model: type[BaseModel]) -> str:
 
 def _notes(model: type[BaseModel]) -> Iterator[str]:
     """What the table of shared fields leaves out: bounds, fitting endpoints, another default unit."""
-    if issubclass(model, criterion.Criterion_) and model is not criterion.Bounded:
-        name = _title(model)
-        if name in plan._FITTING:
-            kinds = " or ".join(_title(kind) for kind in plan._FITTING[name])
-            yield f"Endpoints of kind {kinds}."
-        if issubclass(model, criterion.Bounded):
-            yield "Takes the bounds above."
+    if issubclass(model, OneEndpoint):
+        yield f"Endpoints of kind {' or '.join(model.kinds)}."
+    if issubclass(model, Bounded) and model is not Bounded:
+        yield "Takes the bounds above."
     if issubclass(model, endpoint._Endpoint):
         if model in (endpoint.Gap, endpoint.Ratio):
             yield "Takes `description` and `unit`, and reads no register of its own."

@@ -12,7 +12,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from prereg_kit.plan import yaml_file
-from prereg_kit.plan.criterion import Criterion
+from prereg_kit.plan.criteria.rule import Criterion
 from prereg_kit.plan.file import read_amendment, read_plan
 
 ROOT = Path(__file__).parents[1]

@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from prereg_kit.decision.measured import Measured, Paired, Reach, Scalar, Steps
-from prereg_kit.decision.request import AlongAxis, Request, arms_of
+from prereg_kit.decision.request import AlongAxis, Request
 from prereg_kit.errors import RegisterError, Where
-from prereg_kit.plan.endpoint import Contrast, Mean, Over, StepsToThreshold
+from prereg_kit.plan.criteria.measured import Measured, Paired, Reach, Scalar, Steps
+from prereg_kit.plan.endpoint import Contrast, Mean, Over, StepsToThreshold, arms_of
 from prereg_kit.registers import cells
 from prereg_kit.registers.cells import CellTable
 
@@ -23,15 +23,15 @@ def _table(
 ) -> CellTable:
     plan = request.effective.plan
     counts = request.endpoint.register_ == "counts"
-    column, treatment, reference = arms_of(request)
+    own = arms_of(request.endpoint, plan.arms) if arms else None
     query = cells.CellQuery(
         where=request.where,
         value=value,
         value_kind=request.value_kind(value),
         value_range=request.value_range,
         episodes="episodes" if counts else None,
-        arm=column if arms else None,
-        arms=(treatment, reference) if arms else (),
+        arm=None if own is None else own.column,
+        arms=() if own is None else (own.treatment, own.reference),
         pairs=plan.resampling.pairs,
         cluster=plan.resampling.clusters,
         axis=axis if over is None else over.column,

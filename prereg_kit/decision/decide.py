@@ -8,12 +8,12 @@ from fractions import Fraction
 
 from prereg_kit import __version__
 from prereg_kit.decision import guards
-from prereg_kit.decision.court import Court
+from prereg_kit.decision.evaluator import Evaluator
 from prereg_kit.decision.ledger import counted_runs, ledger
+from prereg_kit.decision.predictions import gate_verdict, prediction_verdict, summary
 from prereg_kit.decision.request import AlongAxis
 from prereg_kit.decision.stability import stability
 from prereg_kit.decision.verdict import AmendmentRef, PlanRef, RegisterRef, Verdicts
-from prereg_kit.decision.verdicts import gate_verdict, prediction_verdict, summary
 from prereg_kit.plan.history import EffectivePlan
 from prereg_kit.registers.cells import Source
 from prereg_kit.registers.formats import RunRow
@@ -93,24 +93,23 @@ def decide(
         DecisionError: an interval method that is refused, or a rule that no engine can evaluate.
     """
     plan = effective.plan
-    court = Court(effective, registers, None if runs is None else counted_runs(runs, plan.runs))
+    evaluator = Evaluator(effective, registers, None if runs is None else counted_runs(runs, plan.runs))
     hypotheses = {}
     for hypothesis in plan.hypotheses:
-        for name in court.names_of(hypothesis):
-            verdict = court.verdict(name)
+        for name in evaluator.names_of(hypothesis):
+            verdict = evaluator.verdict(name)
             if verdict.outcome in ("pass", "fail", "inconclusive"):
-                verdict = verdict.model_copy(update={"stability": stability(court, name)})
+                verdict = verdict.model_copy(update={"stability": stability(evaluator, name)})
             hypotheses[name] = verdict
     predictions = {
-        name: prediction_verdict(prediction, court, court.reading)
-        for name, prediction in plan.predictions.items()
+        name: prediction_verdict(prediction, evaluator) for name, prediction in plan.predictions.items()
     }
     labels = list(standing.labels)
     if not standing.frozen:
         labels.insert(0, UNFROZEN)
     if plan.kind == "retrospective":
         labels.append("RETROSPECTIVE: decided on figures that others published")
-    said = [*effective.notices, *notes, *court.notes]
+    said = [*effective.notices, *notes, *evaluator.notes]
     verdicts = Verdicts(
         evaluator=f"prereg-kit {__version__}",
         plan=plan_ref(effective, standing),
@@ -119,13 +118,13 @@ def decide(
         hypotheses=hypotheses,
         predictions=predictions,
         prediction_summary=summary(predictions),
-        gates={name: gate_verdict(gate, court) for name, gate in plan.gates.items()},
+        gates={name: gate_verdict(gate, evaluator) for name, gate in plan.gates.items()},
         ledger=() if runs is None else ledger(plan.runs, runs),
-        guards=guards.summary(court.guards, indexed=runs is not None),
+        guards=guards.summary(evaluator.guards, indexed=runs is not None),
         notes=tuple(dict.fromkeys(said)),
     )
     return Decided(
-        verdicts, {name: _curve(table) for name, table in court.tables.items() if len(table.axis) > 1}
+        verdicts, {name: _curve(table) for name, table in evaluator.tables.items() if len(table.axis) > 1}
     )
 
 

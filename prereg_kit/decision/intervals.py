@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from prereg_kit.decision.measured import Paired
 from prereg_kit.decision.verdict import Interval, Reason
 from prereg_kit.errors import DecisionError
+from prereg_kit.plan.criteria.answers import Ends
+from prereg_kit.plan.criteria.measured import Paired
 from prereg_kit.plan.parts import Resampling
 from prereg_kit.statistics import interval as engines
 from prereg_kit.statistics.random_stream import StreamKey
@@ -14,7 +15,7 @@ from prereg_kit.statistics.random_stream import StreamKey
 
 def computed(
     contrast: Paired, level: Fraction, method: str, how: Resampling, plan_digest: str
-) -> tuple[Interval, Fraction, Fraction] | Reason:
+) -> Ends | Reason:
     """The registered interval and its exact ends, or why no engine can give it.
 
     Raises:
@@ -48,7 +49,7 @@ def computed(
         degenerate=found.degenerate,
         note=found.note,
     )
-    return shown, found.lower, found.upper
+    return Ends(shown, found.lower, found.upper, found)
 
 
 def variance_component(contrast: Paired, level: Fraction) -> Interval | None:

@@ -8,13 +8,23 @@ should be there and are not are a defect of the register, and refused.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import assert_never
 
-from prereg_kit.decision import contrasts, figures, presence
-from prereg_kit.decision.measured import Groups, Measured, Scalar, Units
+from prereg_kit.decision import contrasts, presence, reported, series
 from prereg_kit.decision.request import Request, arms_of
 from prereg_kit.errors import RegisterError
-from prereg_kit.plan.criterion import AtEvery, AtMajority, Estimate, walk
-from prereg_kit.plan.endpoint import Contrast, Distinct, LuckShare, Mean, Rate, Series, StepsToThreshold
+from prereg_kit.plan.criteria.measured import Groups, Measured, Scalar, Units
+from prereg_kit.plan.criteria.rule import about_endpoints
+from prereg_kit.plan.endpoint import (
+    Contrast,
+    Distinct,
+    LuckShare,
+    Mean,
+    Rate,
+    Selected,
+    Series,
+    StepsToThreshold,
+)
 from prereg_kit.registers import cells
 from prereg_kit.registers.cells.selection import require_plan_columns
 from prereg_kit.statistics import luck
@@ -30,22 +40,14 @@ def measure(request: Request) -> Measured:
     endpoint = request.endpoint
     _watch_points(request)
     if endpoint.register_ == "reported":
-        return figures.reported(request)
+        return reported.reported(request)
     absent = presence.before(request)
     if absent is not None:
         return absent
     try:
         _require_columns(request)
         presence.watch_rows(request)
-        match endpoint:
-            case Contrast():
-                return presence.after(request, contrasts.contrast(request, endpoint))
-            case Mean():
-                return presence.after(request, contrasts.mean(request, endpoint))
-            case StepsToThreshold():
-                return presence.after(request, contrasts.steps_to_threshold(request, endpoint))
-            case Rate() | LuckShare() | Series() | Distinct():
-                return presence.narrowed(request) or _pooled(request, endpoint)
+        return _from_rows(request, endpoint)
     except RegisterError as error:
         if error.code == "absent-kind":
             return request.unknown("not_evaluable", "rows-missing", error.problem)
@@ -53,7 +55,20 @@ def measure(request: Request) -> Measured:
         if planned is not None:
             return planned
         raise
-    raise AssertionError(f"no measure for {type(endpoint).__name__}")
+
+
+def _from_rows(request: Request, endpoint: Selected) -> Measured:
+    match endpoint:
+        case Contrast():
+            return presence.after(request, contrasts.contrast(request, endpoint))
+        case Mean():
+            return presence.after(request, contrasts.mean(request, endpoint))
+        case StepsToThreshold():
+            return presence.after(request, contrasts.steps_to_threshold(request, endpoint))
+        case Rate() | LuckShare() | Series() | Distinct():
+            return presence.narrowed(request) or _pooled(request, endpoint)
+        case _:
+            assert_never(endpoint)
 
 
 def _require_columns(request: Request) -> None:
@@ -89,7 +104,7 @@ def _pooled(request: Request, endpoint: Rate | LuckShare | Series | Distinct) ->
         case LuckShare():
             return _luck(request, endpoint)
         case Series():
-            return figures.series(request, endpoint)
+            return series.series(request, endpoint)
         case Distinct():
             return _distinct(request, endpoint)
 
@@ -101,12 +116,8 @@ def _watch_points(request: Request) -> None:
         request.guard(
             "named-points", None if endpoint.steps else "the endpoint names no `steps`: those found are taken"
         )
-    parts = [part for _, rule in request.effective.plan.criteria() for part in walk(rule)]
-    loose = [
-        part
-        for part in parts
-        if isinstance(part, AtEvery | AtMajority) and part.endpoint == request.name and part.points is None
-    ]
+    parts = about_endpoints(rule for _, rule in request.effective.plan.criteria())
+    loose = [part for part in parts if part.endpoint == request.name and part.takes_any_points()]
     if isinstance(endpoint, Series):
         request.guard("named-points", "a rule names no `points`: those found are judged" if loose else None)
 
@@ -132,7 +143,8 @@ def _rate(request: Request, endpoint: Rate) -> Measured:
 def _levels(request: Request) -> tuple[Fraction, ...]:
     """Every level that some rule may ask for: as written, and as widened by each family of the plan."""
     plan = request.effective.plan
-    named = [part.level for _, rule in plan.criteria() for part in walk(rule) if isinstance(part, Estimate)]
+    parts = about_endpoints(rule for _, rule in plan.criteria())
+    named = [bound.level for part in parts for bound in part.compared().ends]
     sizes = (1, *(plan.family_size(family) for family in plan.families))
     wanted = [1 - (1 - level) / size for level in (*named, plan.resampling.level) for size in sizes]
     return tuple(dict.fromkeys(wanted))

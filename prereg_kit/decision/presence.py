@@ -7,12 +7,12 @@ nobody planned is not counted.
 
 from __future__ import annotations
 
-from prereg_kit.decision.measured import Measured, Paired, Scalar, Steps, Unknown
 from prereg_kit.decision.request import Request
 from prereg_kit.errors import RegisterError
-from prereg_kit.plan.endpoint import Contrast, Mean, StepsToThreshold
+from prereg_kit.plan.criteria.measured import Measured, Paired, Scalar, Steps, Unknown
+from prereg_kit.plan.endpoint import Contrast, Mean, StepsToThreshold, arms_of
 from prereg_kit.plan.matrix import ANY, covers
-from prereg_kit.plan.planned_pairs import arms_of, parts_by_column
+from prereg_kit.plan.planned_pairs import parts_by_column
 from prereg_kit.registers import cells
 from prereg_kit.registers.formats import CONTEXTS, REPEATS, RunRow
 
@@ -119,7 +119,7 @@ def _not_run(request: Request) -> Unknown | None:
     arms: tuple[str, ...] = next(
         (values for column, values in where.items() if parts_by_column(plan).get(column) == "arm"), ()
     )
-    compared = arms_of(plan, request.endpoint)
+    compared = arms_of(request.endpoint, plan.arms)
     if compared is not None and parts_by_column(plan).get(compared.column) == "arm":
         arms = (compared.treatment, compared.reference)
         lacking = [arm for arm in arms if not any(run.arm == arm for run in matching)]
@@ -213,7 +213,7 @@ def _averaged(request: Request) -> str | None:
     """
     plan, where = request.effective.plan, request.where
     known = {*CONTEXTS, *REPEATS, "run_id", "row", *parts_by_column(plan), plan.resampling.clusters}
-    arms = arms_of(plan, request.endpoint)
+    arms = arms_of(request.endpoint, plan.arms)
     read = {arms.column if arms else None, *(getattr(request.endpoint, "group", ()))}
     over = getattr(request.endpoint, "over", None)
     read |= {over.column if over is not None else None, getattr(request.endpoint, "axis", None)}
@@ -225,5 +225,5 @@ def _averaged(request: Request) -> str | None:
 
 def _agreeing(request: Request) -> tuple[str, ...]:
     """The columns in which rows are compared with the index's own."""
-    arms = arms_of(request.effective.plan, request.endpoint)
+    arms = arms_of(request.endpoint, request.effective.plan.arms)
     return ("seed",) if arms is None else ("arm", "seed")

@@ -9,11 +9,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from prereg_kit.decision.measured import Unknown
-from prereg_kit.decision.verdict import Guard, GuardName, Reason
+from prereg_kit.decision.verdict import Guard, GuardName, Outcome, Reason, ReasonCode
 from prereg_kit.plan import planned_pairs
-from prereg_kit.plan.endpoint import Contrast, Selection
+from prereg_kit.plan.criteria.measured import Unknown
+from prereg_kit.plan.endpoint import Contrast, Selected
 from prereg_kit.plan.history import EffectivePlan
+from prereg_kit.registers import cells
 from prereg_kit.registers.cells import Policy, Source
 from prereg_kit.registers.cells.source import ValueKind
 from prereg_kit.registers.formats import RunRow
@@ -42,7 +43,7 @@ class Request:
     registers: Source
     runs: Sequence[RunRow] | None
     name: str
-    endpoint: Selection
+    endpoint: Selected
     each: dict[str, str]
     only: dict[str, tuple[str, ...]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -83,6 +84,13 @@ class Request:
             orphans="exclude" if self.effective.plan.runs.missing == "exclude_pair" else "refuse",
         )
 
+    def value_rows(self, value: str, columns: tuple[str, ...]) -> tuple[cells.ValueRow, ...]:
+        """The endpoint's rows one by one, each with its exact value and some columns."""
+        return cells.value_rows(
+            self.registers, self.endpoint.register_, where=self.where, value=value, columns=columns, key=self.key,
+            value_range=self.value_range,
+        )  # fmt: skip
+
     def value_kind(self, column: str) -> ValueKind:
         """A proportion is a mean of true and false; every other unit is a mean of numbers."""
         return (
@@ -96,13 +104,6 @@ class Request:
         """Between which numbers every row must lie, by the endpoint's range or unit."""
         return self.endpoint.bounds
 
-    def unknown(self, outcome: str, code: str, message: str) -> Unknown:
+    def unknown(self, outcome: Outcome, code: ReasonCode, message: str) -> Unknown:
         """Nothing to judge, and why."""
-        return Unknown(self.name, outcome, (Reason(code=code, message=message),))  # type: ignore[arg-type]
-
-
-def arms_of(request: Request) -> tuple[str, str, str]:
-    """(column of arms, treatment, reference): the endpoint's own, or the plan's."""
-    plan = request.effective.plan
-    arms = planned_pairs.arms_of(plan, request.endpoint) or plan.arms
-    return arms.column, arms.treatment, arms.reference
+        return Unknown(self.name, outcome, (Reason(code=code, message=message),))

@@ -19,9 +19,10 @@ from prereg_kit.plan.endpoint import (
     LuckShare,
     Mean,
     Rate,
-    Selection,
+    Selected,
     Series,
     StepsToThreshold,
+    arms_of,
 )
 from prereg_kit.plan.plan import Plan
 from prereg_kit.registers.formats import CONTEXTS, FORMATS, REPEATS
@@ -35,7 +36,7 @@ Row = dict[str, Any]
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 
 
-def rows(plan: Plan, endpoint: Selection, variant: Variant, seeds: int) -> Iterator[Row]:
+def rows(plan: Plan, endpoint: Selected, variant: Variant, seeds: int) -> Iterator[Row]:
     """Rows that an endpoint can be measured on.
 
     Args:
@@ -54,11 +55,12 @@ def rows(plan: Plan, endpoint: Selection, variant: Variant, seeds: int) -> Itera
         yield dict(zip(crossed, choice, strict=True)) | _values(endpoint, variant, number)
 
 
-def columns(plan: Plan, endpoint: Selection, seeds: int) -> dict[str, list[Any]]:
+def columns(plan: Plan, endpoint: Selected, seeds: int) -> dict[str, list[Any]]:
     """The columns to cross and the values of each, as a register would hold them."""
     crossed: dict[str, Sequence[str]] = dict(_read(plan, endpoint, seeds))
     crossed |= dict(_keyed(plan, endpoint, {*crossed, *endpoint.where}))
-    must_stay = set(crossed) & {_arms(plan, endpoint)[0], _axis(endpoint)}
+    arms = arms_of(endpoint, plan.arms)
+    must_stay = set(crossed) & {"" if arms is None else arms.column, _axis(endpoint)}
     for column, wanted in endpoint.where.items():
         # an endpoint needs both arms and every point of its axis, also where a condition then takes some away
         crossed[column] = tuple(dict.fromkeys((*crossed[column], *wanted))) if column in must_stay else wanted
@@ -70,21 +72,18 @@ def _typed(values: Sequence[str]) -> list[Any]:
     return [int(value) for value in values] if all(map(_WHOLE.fullmatch, values)) else list(values)
 
 
-def _arms(plan: Plan, endpoint: Selection) -> tuple[str, str, str]:
-    own = getattr(endpoint, "arms", None) or plan.arms
-    return own.column, own.treatment, own.reference
-
-
-def _axis(endpoint: Selection) -> str:
+def _axis(endpoint: Selected) -> str:
     over = endpoint.over if isinstance(endpoint, Contrast | Mean) else None
-    return over.column if over is not None else getattr(endpoint, "axis", "")
+    if over is not None:
+        return over.column
+    return endpoint.axis if isinstance(endpoint, Series | StepsToThreshold) else ""
 
 
-def _read(plan: Plan, endpoint: Selection, seeds: int) -> Iterator[tuple[str, Sequence[str]]]:
+def _read(plan: Plan, endpoint: Selected, seeds: int) -> Iterator[tuple[str, Sequence[str]]]:
     """What the endpoint reads beside its conditions, each column with its values as texts."""
-    if isinstance(endpoint, Contrast | StepsToThreshold):
-        column, *arms = _arms(plan, endpoint)
-        yield column, arms
+    arms = arms_of(endpoint, plan.arms)
+    if arms is not None:
+        yield arms.column, (arms.treatment, arms.reference)
     if isinstance(endpoint, Contrast | StepsToThreshold | Mean):
         yield plan.resampling.pairs, _numbered(seeds)
     over = endpoint.over if isinstance(endpoint, Contrast | Mean) else None
@@ -102,7 +101,7 @@ def _read(plan: Plan, endpoint: Selection, seeds: int) -> Iterator[tuple[str, Se
     yield from _units(plan, endpoint)
 
 
-def _units(plan: Plan, endpoint: Selection) -> Iterator[tuple[str, Sequence[str]]]:
+def _units(plan: Plan, endpoint: Selected) -> Iterator[tuple[str, Sequence[str]]]:
     cluster = plan.resampling.clusters
     tasks = tuple(f"task-{number}" for number in range(TASKS))
     if isinstance(endpoint, LuckShare):
@@ -113,7 +112,7 @@ def _units(plan: Plan, endpoint: Selection) -> Iterator[tuple[str, Sequence[str]
         yield cluster, tasks
 
 
-def _keyed(plan: Plan, endpoint: Selection, known: Collection[str]) -> Iterator[tuple[str, Sequence[str]]]:
+def _keyed(plan: Plan, endpoint: Selected, known: Collection[str]) -> Iterator[tuple[str, Sequence[str]]]:
     """The column that numbers the episodes of a cell, and what else a declared key names, constant."""
     spec = plan.registers.get(endpoint.register_)
     key = [column for column in (() if spec is None else spec.key or ()) if column not in known]
@@ -131,7 +130,7 @@ def _numbered(count: int) -> tuple[str, ...]:
     return tuple(map(str, range(count)))
 
 
-def _values(endpoint: Selection, variant: Variant, number: int) -> Row:
+def _values(endpoint: Selected, variant: Variant, number: int) -> Row:
     flag: Any = variant != "tied" and (number * 7 + number // 3) % 5 < 3
     if variant == "missing value" and number == 0:
         flag = None
@@ -139,7 +138,7 @@ def _values(endpoint: Selection, variant: Variant, number: int) -> Row:
         if endpoint.register_ == "counts":
             return {endpoint.count: None if flag is None else int(flag), endpoint.among or "episodes": 2}
         return {endpoint.count: flag} | ({endpoint.among: True} if endpoint.among else {})
-    value: str = getattr(endpoint, "value")  # noqa: B009 - every remaining endpoint names one
+    value = endpoint.column()
     if isinstance(endpoint, Distinct):
         lists = FORMATS.get(endpoint.register_)
         column = lists.column(value) if lists else None

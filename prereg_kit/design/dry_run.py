@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
-from prereg_kit.decision.court import Court
-from prereg_kit.decision.measured import Paired, Unknown
+from prereg_kit.decision.evaluator import Evaluator
 from prereg_kit.decision.verdict import Reason
 from prereg_kit.design import dry_rows
 from prereg_kit.design.dry_rows import VARIANTS, Row, Variant
 from prereg_kit.errors import PreregError, RegisterError
-from prereg_kit.plan.criterion import Criterion_, IntervalEnd, endpoints_of, walk
-from prereg_kit.plan.endpoint import Gap, Ratio, Selection
+from prereg_kit.plan.criteria.criterion import BaseCriterion
+from prereg_kit.plan.criteria.measured import Paired, Unknown
+from prereg_kit.plan.criteria.rule import about_endpoints, endpoints_of
+from prereg_kit.plan.endpoint import Gap, Ratio, Selected
 from prereg_kit.plan.history import EffectivePlan
 from prereg_kit.plan.plan import Plan
 from prereg_kit.registers.file import Registers
@@ -33,7 +35,7 @@ class Failure:
     message: str
 
 
-def failures(effective: EffectivePlan, rule: Criterion_, seeds: int) -> Iterator[Failure]:
+def failures(effective: EffectivePlan, rule: BaseCriterion, seeds: int) -> Iterator[Failure]:
     """Measure every endpoint of a rule on invented rows.
 
     Args:
@@ -42,10 +44,11 @@ def failures(effective: EffectivePlan, rule: Criterion_, seeds: int) -> Iterator
         seeds: how many seed pairs to invent, at least 1.
     """
     for name in endpoints_of(rule):
-        levels = [p.two_sided_level for p in walk(rule) if isinstance(p, IntervalEnd) and p.endpoint == name]
+        parts = [part for part in about_endpoints([rule]) if part.endpoint == name]
+        levels = [level for part in parts if (level := part.interval_level()) is not None]
         for part in _parts(effective.plan, name):
             endpoint = effective.plan.endpoints[part]
-            assert isinstance(endpoint, Selection)
+            assert not isinstance(endpoint, Gap | Ratio)
             if endpoint.register_ == "reported":
                 continue
             empty = [column for column, wanted in endpoint.where.items() if not wanted]
@@ -61,23 +64,26 @@ def failures(effective: EffectivePlan, rule: Criterion_, seeds: int) -> Iterator
 
 
 def _parts(plan: Plan, name: str) -> tuple[str, ...]:
-    endpoint = plan.endpoints[name]
-    if isinstance(endpoint, Gap):
-        return (*_parts(plan, endpoint.of), *_parts(plan, endpoint.minus))
-    if isinstance(endpoint, Ratio):
-        return (*_parts(plan, endpoint.of), *_parts(plan, endpoint.over))
-    return (name,)
+    combined = plan.endpoints[name].combines()
+    return tuple(part for other in combined for part in _parts(plan, other)) if combined else (name,)
 
 
 def _try(
-    effective: EffectivePlan, name: str, endpoint: Selection, variant: Variant, seeds: int, levels: list[Any]
+    effective: EffectivePlan,
+    name: str,
+    endpoint: Selected,
+    variant: Variant,
+    seeds: int,
+    levels: list[Fraction],
 ) -> str | None:
     rows = list(dry_rows.rows(effective.plan, endpoint, variant, seeds))
     try:
-        court = Court(effective, Registers.from_frames({endpoint.register_: _columns(rows)}), None)
-        measured = court.measured(name)
+        evaluator = Evaluator(effective, Registers.from_frames({endpoint.register_: _columns(rows)}), None)
+        measured = evaluator.measured(name)
         for level in levels:
-            found = court.interval(measured, level, "percentile") if isinstance(measured, Paired) else None
+            found = (
+                evaluator.interval(measured, level, "percentile") if isinstance(measured, Paired) else None
+            )
             if isinstance(found, Reason) and effective.plan.kind != "retrospective":
                 return found.message  # a retrospective plan may take the interval from published figures
     except RegisterError as error:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from prereg_kit.plan.criterion import endpoints_of
-from prereg_kit.plan.endpoint import Gap, Ratio, Selection
+from prereg_kit.plan.criteria.rule import endpoints_of
+from prereg_kit.plan.endpoint import Gap, Ratio, Selected
 from prereg_kit.plan.matrix import ANY
 from prereg_kit.plan.plan import Plan
 from prereg_kit.plan.planned_pairs import pair_part, pairs_by_arm, planned_pairs
@@ -37,7 +37,7 @@ def matrix_faults(plan: Plan, name: str) -> Iterator[MatrixFault]:
     narrower = [{}] if each is None else [{each.column: (value,)} for value in each.values]
     for endpoint_name in selections_of(plan, name):
         endpoint = plan.endpoints[endpoint_name]
-        assert isinstance(endpoint, Selection)
+        assert not isinstance(endpoint, Gap | Ratio)
         seen: set[str] = set()
         for more in narrower:
             for fault in _faults(plan, endpoint_name, endpoint, {**endpoint.where, **more}):
@@ -49,23 +49,19 @@ def matrix_faults(plan: Plan, name: str) -> Iterator[MatrixFault]:
 def selections_of(plan: Plan, name: str) -> tuple[str, ...]:
     """The endpoints on rows that a hypothesis rests on; a gap or ratio stands for those that it combines."""
     hypothesis = plan.hypotheses[name]
-    named = [endpoint for rule in plan.rules_of(name) for endpoint in endpoints_of(rule)]
+    named = [*endpoints_of(*plan.rules_of(name))]
     named += [new for reading in hypothesis.readings.values() for new in reading.replace.values()]
     parts = dict.fromkeys(part for endpoint in named for part in _parts(plan, endpoint))
     return tuple(part for part in parts if plan.endpoints[part].register_ != "reported")  # type: ignore[union-attr]
 
 
 def _parts(plan: Plan, name: str) -> tuple[str, ...]:
-    endpoint = plan.endpoints[name]
-    if isinstance(endpoint, Gap):
-        return (*_parts(plan, endpoint.of), *_parts(plan, endpoint.minus))
-    if isinstance(endpoint, Ratio):
-        return (*_parts(plan, endpoint.of), *_parts(plan, endpoint.over))
-    return (name,)
+    combined = plan.endpoints[name].combines()
+    return tuple(part for other in combined for part in _parts(plan, other)) if combined else (name,)
 
 
 def _faults(
-    plan: Plan, name: str, endpoint: Selection, where: dict[str, tuple[str, ...]]
+    plan: Plan, name: str, endpoint: Selected, where: dict[str, tuple[str, ...]]
 ) -> Iterator[MatrixFault]:
     planned = planned_pairs(plan, endpoint, where)
     if planned.obstacle == "not-planned":

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from prereg_kit.design import characteristics, rule_arrays
 from prereg_kit.design.characteristics import Cell, Clause, Rule, Setting
+from prereg_kit.design.rule_arrays import SimulatedStudies
 from prereg_kit.design.simulation import Known
-from prereg_kit.plan.criterion import Difference, Estimate, EverySeed, IntervalEnd, endpoints_of, walk
+from prereg_kit.plan.criteria.criterion import BaseCriterion, OneEndpoint
+from prereg_kit.plan.criteria.rule import about_endpoints, endpoints_of
 from prereg_kit.plan.history import EffectivePlan
 from prereg_kit.plan.hypothesis import Hypothesis
 from prereg_kit.plan.plan import Plan
-from prereg_kit.plan.words import criterion_words
 from prereg_kit.statistics.random_stream import StreamKey
 
 STUDIES = 50_000
@@ -77,42 +78,25 @@ def _row(cell: Cell) -> dict[str, Any]:
 
 def unit_of(hypothesis: Hypothesis) -> Fraction:
     """The largest absolute bound on a mean or an interval end of the rule; 0.03 where all are zero."""
-    bounds = [Fraction(0)]
-    for rule in rule_arrays.rules_of(hypothesis).values():
-        for part in walk(rule):
-            if isinstance(part, Difference | EverySeed):
-                bounds += [abs(bound) for _, bound in part.bounds]
-            elif isinstance(part, IntervalEnd):
-                bounds += [abs(bound) for _, _, bound in part.ends]
-            elif isinstance(part, Estimate):
-                bounds += [abs(bound) for _, bound in part.limits]
-    return max(bounds) or DEFAULT_UNIT
+    marks = [abs(mark) for part in _parts(hypothesis) for mark in part.marks()]
+    return max(marks, default=Fraction(0)) or DEFAULT_UNIT
+
+
+def _parts(hypothesis: Hypothesis) -> tuple[OneEndpoint, ...]:
+    return about_endpoints(hypothesis.rules().values())
 
 
 def claims_an_effect(hypothesis: Hypothesis) -> bool:
     """Whether a pass says that there is an effect, and not only that there is no large one (non-inferiority)."""
-    lows: list[Fraction] = []
-    for name, rule in rule_arrays.rules_of(hypothesis).items():
-        if name == "fail":
-            continue
-        for part in walk(rule):
-            if isinstance(part, Difference | EverySeed):
-                lows += [bound for op, bound in part.bounds if op in ("above", "at_least")]
-            elif isinstance(part, IntervalEnd):
-                lows += [
-                    bound for end, op, bound in part.ends if end == "lower" and op in ("above", "at_least")
-                ]
-            elif isinstance(part, Estimate) and part.lower_above is not None:
-                lows.append(part.lower_above)
-    return all(bound >= 0 for bound in lows)
+    rules = [rule for name, rule in hypothesis.rules().items() if name != "fail"]
+    return all(bound >= 0 for part in about_endpoints(rules) for bound in part.claims())
 
 
 def rule_of(hypothesis: Hypothesis) -> Rule:
     """The whole rule as a function of simulated differences; every endpoint sees the same ones."""
-    names = [name for rule in rule_arrays.rules_of(hypothesis).values() for name in endpoints_of(rule)]
 
     def rule(differences: NDArray[np.float64]) -> NDArray[np.integer[Any]]:
-        return rule_arrays.outcomes(hypothesis, dict.fromkeys(names, differences))
+        return rule_arrays.outcomes(hypothesis, differences)
 
     return rule
 
@@ -120,16 +104,15 @@ def rule_of(hypothesis: Hypothesis) -> Rule:
 def clauses_of(hypothesis: Hypothesis) -> dict[str, Clause]:
     """The clauses of `passes_if` by their words, as functions of simulated differences."""
 
-    def clause(part: Any) -> Clause:  # noqa: ANN401 - a criterion
-        names = endpoints_of(part)
-        return lambda differences: rule_arrays.holds(part, dict.fromkeys(names, differences))
+    def clause(part: BaseCriterion) -> Clause:
+        return lambda differences: part.holds_in(SimulatedStudies(differences))
 
-    return {criterion_words(part): clause(part) for part in rule_arrays.clauses_of(hypothesis)}
+    return {part.words(): clause(part) for part in rule_arrays.clauses_of(hypothesis)}
 
 
 def known_runs(plan: Plan, hypothesis: Hypothesis) -> tuple[Known, ...]:
     """What was disclosed, in numbers, about endpoints that the rule names."""
-    names = {name for rule in rule_arrays.rules_of(hypothesis).values() for name in endpoints_of(rule)}
+    names = endpoints_of(*hypothesis.rules().values())
     known = []
     for item in plan.disclosures:
         if item.endpoint not in names or (item.difference is None and item.value is None):
@@ -204,17 +187,15 @@ def _cell(cells: list[Cell], effect: float, seed_sd: float) -> Cell:
 
 
 def _has_interval(hypothesis: Hypothesis) -> bool:
-    rules = rule_arrays.rules_of(hypothesis).values()
-    return any(isinstance(part, IntervalEnd | Estimate) for rule in rules for part in walk(rule))
+    return any(part.simulates_intervals() for part in _parts(hypothesis))
 
 
 def _actual_level(hypothesis: Hypothesis, setting: Setting, seeds: int) -> tuple[float, float] | None:
-    for rule in rule_arrays.rules_of(hypothesis).values():
-        for part in walk(rule):
-            if isinstance(part, IntervalEnd) and seeds > 1:
-                actual, _ = characteristics.interval_level(setting, part.two_sided_level, seeds=seeds)
-                return float(part.two_sided_level), actual
-    return None
+    levels = [level for part in _parts(hypothesis) if (level := part.interval_level()) is not None]
+    if not levels or seeds < 2:
+        return None
+    actual, _ = characteristics.interval_level(setting, levels[0], seeds=seeds)
+    return float(levels[0]), actual
 
 
 def _sentence(

@@ -13,31 +13,18 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from prereg_kit.decision.bounds import meets
-from prereg_kit.plan.criterion import (
-    All,
-    AnyOf,
-    AtEvery,
-    AtMajority,
-    Criterion_,
-    Difference,
-    Estimate,
-    EverySeed,
-    Holds,
-    IntervalEnd,
-    Invariant,
-    Not,
-    RateCriterion,
-    walk,
-)
+from prereg_kit.plan.criteria.compare import numbers
+from prereg_kit.plan.criteria.criterion import OneEndpoint
+from prereg_kit.plan.criteria.possible import Point, PossibleRegister
+from prereg_kit.plan.criteria.rule import about_endpoints, endpoints_of, hypotheses_of
 from prereg_kit.plan.endpoint import Contrast, Endpoint, Gap
 from prereg_kit.plan.hypothesis import Hypothesis
 
-MAX_WORLDS = 400_000
+MAX_REGISTERS = 400_000
 
 
 @dataclass(frozen=True)
@@ -70,32 +57,12 @@ class Region:
 
 
 @dataclass(frozen=True)
-class Point:
-    """One endpoint in one possible register; `values` are per seed, or per point of an axis.
-
-    `far` and `on_bounds` say how contrived the register is: far from every bound, or exactly on how many of them.
-    """
-
-    mean: Fraction | None = None
-    values: tuple[Fraction, ...] = ()
-    ends: Mapping[tuple[str, Fraction], Fraction] = field(default_factory=dict)
-    all_groups: bool | None = None
-    no_group: bool | None = None
-    far: bool = False
-    on_bounds: int = 0
-
-
-World = Mapping[str, Point | bool]
-"""A possible register as the rule sees it: endpoints, and `holds X` for hypotheses it refers to."""
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A defect of a rule with the register that shows it; `world` is None for an outcome that never occurs."""
+class RuleDefect:
+    """A defect of a rule with the register that shows it; None for an outcome that never occurs."""
 
     code: str
     outcomes: tuple[str, ...]
-    world: World | None
+    register: PossibleRegister | None
     message: str
 
 
@@ -104,7 +71,7 @@ class Partition:
     """What can happen: the outcomes that occur, the defects, and whether every possible register was looked at."""
 
     occurring: tuple[str, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[RuleDefect, ...]
     complete: bool = True
 
 
@@ -117,47 +84,6 @@ def regions(bounds: Sequence[Fraction], low: Fraction, high: Fraction) -> tuple[
     return (*parts, Region(inside[-1], inside[-1]))
 
 
-def true_in(criterion: Criterion_, world: World) -> bool:
-    """Whether a criterion holds in a possible register, exact."""
-    match criterion:
-        case All():
-            return all(true_in(clause, world) for clause in criterion.of)
-        case AnyOf():
-            return any(true_in(clause, world) for clause in criterion.of)
-        case Not():
-            return not true_in(criterion.of, world)
-        case Holds():
-            return bool(world[f"holds {criterion.hypothesis}"])
-    point = world[getattr(criterion, "endpoint")]  # noqa: B009 - every remaining criterion names one
-    assert isinstance(point, Point)
-    match criterion:
-        case Difference():
-            return _within(criterion.bounds, point.mean)
-        case RateCriterion():
-            return _within(criterion.limits, point.mean)
-        case EverySeed() | AtEvery():
-            return all(_within(criterion.bounds, value) for value in point.values)
-        case AtMajority():
-            return 2 * sum(_within(criterion.bounds, value) for value in point.values) > len(point.values)
-        case IntervalEnd():
-            level = criterion.two_sided_level
-            return all(meets(op, point.ends[end, level], bound) for end, op, bound in criterion.ends)
-        case Estimate():
-            ends = (("lower", "above", criterion.lower_above), ("upper", "below", criterion.upper_below))
-            return _within(criterion.limits, point.mean) and all(
-                meets(op, point.ends[end, criterion.level], bound)  # type: ignore[arg-type]
-                for end, op, bound in ends
-                if bound is not None
-            )
-        case Invariant():
-            return bool(point.all_groups if criterion.each_group_has == "one_value" else point.no_group)
-    raise AssertionError(f"no truth for {type(criterion).__name__}")
-
-
-def _within(bounds: Sequence[tuple[str, Fraction]], value: Fraction | None) -> bool:
-    return value is not None and all(meets(op, value, bound) for op, bound in bounds)  # type: ignore[arg-type]
-
-
 def examine(hypothesis: Hypothesis, endpoints: Mapping[str, Endpoint], seeds: int) -> Partition:
     """Look at every kind of register that a hypothesis's rule can tell apart.
 
@@ -166,102 +92,83 @@ def examine(hypothesis: Hypothesis, endpoints: Mapping[str, Endpoint], seeds: in
         endpoints: the plan's endpoints.
         seeds: number of seed pairs, at least 1.
     """
-    rules = dict(hypothesis.outcomes or {})
-    if not rules:
-        assert hypothesis.passes_if is not None
-        rules["pass"] = hypothesis.passes_if
-        if hypothesis.fails_if is not None:
-            rules["fail"] = hypothesis.fails_if
-    axes = _axes(rules.values(), endpoints, seeds)
-    seen: dict[str, World] = {}
-    problems: dict[str, Problem] = {}
+    rules = hypothesis.rules()
+    parts = about_endpoints(rules.values())
+    points = {
+        name: list(_points([part for part in parts if part.endpoint == name], endpoints[name], seeds))
+        for name in endpoints_of(*rules.values())
+    }
+    holding = hypotheses_of(*rules.values())
+    seen: dict[str, None] = {}  # in the order of the first register found
+    problems: dict[str, RuleDefect] = {}
     count = 0
-    for world in _worlds(axes):
+    for register in _registers(points, holding):
         count += 1
-        if count > MAX_WORLDS:
+        if count > MAX_REGISTERS:
             break
-        held = [name for name, rule in rules.items() if true_in(rule, world)]
+        held = [name for name, rule in rules.items() if rule.true_in(register)]
         if len(held) > 1:
-            _note(problems, "overlap", tuple(held), world, f"{' and '.join(held)} hold at once")
+            _note(problems, "overlap", tuple(held), register, f"{' and '.join(held)} hold at once")
         elif held:
-            seen.setdefault(held[0], world)
+            seen.setdefault(held[0])
         elif hypothesis.outcomes is not None:
-            _note(problems, "gap", (), world, f"none of {', '.join(rules)} holds")
+            _note(problems, "gap", (), register, f"none of {', '.join(rules)} holds")
         else:
-            seen.setdefault("fail" if hypothesis.fails_if is None else "inconclusive", world)
+            seen.setdefault("fail" if hypothesis.fails_if is None else "inconclusive")
     wanted = [*rules, *(["fail"] if hypothesis.outcomes is None and hypothesis.fails_if is None else [])]
     overlapping = {
         name for problem in problems.values() if problem.code == "overlap" for name in problem.outcomes
     }
-    if count <= MAX_WORLDS:
+    if count <= MAX_REGISTERS:
         for name in wanted:
             if name not in seen and name not in overlapping:
-                problems[f"unreachable {name}"] = Problem(
+                problems[f"unreachable {name}"] = RuleDefect(
                     "unreachable", (name,), None, f"{name} cannot occur on any register of {seeds} seed pairs"
                 )
-    return Partition(tuple(seen), tuple(problems.values()), count <= MAX_WORLDS)
+    return Partition(tuple(seen), tuple(problems.values()), count <= MAX_REGISTERS)
 
 
 def _note(
-    problems: dict[str, Problem], code: str, outcomes: tuple[str, ...], world: World, message: str
+    problems: dict[str, RuleDefect],
+    code: str,
+    outcomes: tuple[str, ...],
+    register: PossibleRegister,
+    message: str,
 ) -> None:
+    """Keep the defect, with the plainest of the registers that show it."""
     key = f"{code} {outcomes}"
-    if key not in problems or _size(world) < _size(problems[key].world or {}):
-        problems[key] = Problem(code, outcomes, world, message)
+    known = problems[key].register if key in problems else None
+    if known is None or _size(register) < _size(known):
+        problems[key] = RuleDefect(code, outcomes, register, message)
 
 
-def _size(world: World) -> tuple[int, int, Fraction]:
+def _size(register: PossibleRegister) -> tuple[int, int, Fraction]:
     """Witnesses near the bounds, on few of them, and of small numbers are preferred."""
-    points = [point for point in world.values() if isinstance(point, Point)]
+    points = register.points.values()
     total = sum((abs(value) for point in points for value in point.values), Fraction(0))
     return sum(point.far for point in points), sum(point.on_bounds for point in points), total
 
 
-def _worlds(axes: Mapping[str, Sequence[Point | bool]]) -> Iterator[World]:
-    for choice in itertools.product(*axes.values()):
-        yield dict(zip(axes, choice, strict=True))
+def _registers(points: Mapping[str, Sequence[Point]], holding: Sequence[str]) -> Iterator[PossibleRegister]:
+    """Every combination of a point for each endpoint and a truth value for each hypothesis referred to."""
+    for truths in itertools.product((True, False), repeat=len(holding)):
+        held = dict(zip(holding, truths, strict=True))
+        for choice in itertools.product(*points.values()):
+            yield PossibleRegister(dict(zip(points, choice, strict=True)), held)
 
 
-def _axes(
-    rules: Iterable[Criterion_], endpoints: Mapping[str, Endpoint], seeds: int
-) -> dict[str, list[Point | bool]]:
-    parts = [part for rule in rules for part in walk(rule)]
-    axes: dict[str, list[Point | bool]] = {}
-    for part in parts:
-        if isinstance(part, Holds):
-            axes.setdefault(f"holds {part.hypothesis}", [True, False])
-    names = dict.fromkeys(name for part in parts if (name := getattr(part, "endpoint", None)))
-    for name in names:
-        own = [part for part in parts if getattr(part, "endpoint", None) == name]
-        axes[name] = list(_points(own, endpoints[name], seeds))
-    return axes
-
-
-def _points(parts: Sequence[Criterion_], endpoint: Endpoint, seeds: int) -> Iterator[Point]:
-    if any(isinstance(part, Invariant) for part in parts):
+def _points(parts: Sequence[OneEndpoint], endpoint: Endpoint, seeds: int) -> Iterator[Point]:
+    compared = [part.compared() for part in parts]
+    if any(each.groups for each in compared):
         yield from (Point(all_groups=True, no_group=False), Point(all_groups=False, no_group=True),
                     Point(all_groups=False, no_group=False))  # fmt: skip
         return
-    mean_bounds = [
-        bound
-        for part in parts
-        if isinstance(part, Difference | RateCriterion | Estimate)
-        for _, bound in (part.bounds if isinstance(part, Difference) else part.limits)
-    ]
-    value_bounds = [
-        bound
-        for part in parts
-        if isinstance(part, EverySeed | AtEvery | AtMajority)
-        for _, bound in part.bounds
-    ]
+    mean_bounds = [bound for each in compared for bound in numbers(each.mean)]
+    value_bounds = [bound for each in compared for bound in numbers(each.each)]
     end_bounds: dict[Fraction, list[Fraction]] = {}
-    for part in parts:
-        if isinstance(part, IntervalEnd):
-            end_bounds.setdefault(part.two_sided_level, []).extend(bound for _, _, bound in part.ends)
-        elif isinstance(part, Estimate):
-            end_bounds.setdefault(part.level, []).extend(
-                bound for bound in (part.lower_above, part.upper_below) if bound is not None
-            )
+    for each in compared:
+        for bound in each.ends:
+            end_bounds.setdefault(bound.level, []).append(bound.bound)
     low, high = _range(endpoint, [*mean_bounds, *value_bounds, *itertools.chain(*end_bounds.values())])
     for point in _means_and_values(mean_bounds, value_bounds, low, high, seeds):
         assert point.mean is not None

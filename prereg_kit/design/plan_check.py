@@ -12,18 +12,19 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from prereg_kit.decision.court import Court
+from prereg_kit.decision.evaluator import Evaluator
 from prereg_kit.decision.ledger import counted_runs
-from prereg_kit.decision.measured import Paired, Units
 from prereg_kit.design import plots as figures
 from prereg_kit.design.characteristics import Cell, Family, Rule, Setting, family
 from prereg_kit.design.dry_run import failures
 from prereg_kit.design.matrix_check import matrix_faults, planned_seeds
 from prereg_kit.design.operating import Worth, rule_of, unit_of, worth
-from prereg_kit.design.partition import Partition, Point, World, examine
+from prereg_kit.design.partition import Partition, examine
 from prereg_kit.errors import PreregError
 from prereg_kit.foundation.durable import write_bytes
-from prereg_kit.plan.criterion import endpoints_of
+from prereg_kit.plan.criteria.measured import Paired, Units
+from prereg_kit.plan.criteria.possible import Point, PossibleRegister
+from prereg_kit.plan.criteria.rule import endpoints_of
 from prereg_kit.plan.endpoint import Contrast, Mean, Selection
 from prereg_kit.plan.fields import is_placeholder
 from prereg_kit.plan.history import EffectivePlan
@@ -239,7 +240,7 @@ def _on_curve(cell: Cell, each: Worth) -> bool:
 
 def _units(plan: Plan, name: str) -> Iterator[Finding]:
     """Means of true and false are proportions: another unit would print 0.05 percent for five points."""
-    for endpoint_name in dict.fromkeys(e for rule in plan.rules_of(name) for e in endpoints_of(rule)):
+    for endpoint_name in endpoints_of(*plan.rules_of(name)):
         endpoint = plan.endpoints[endpoint_name]
         if not isinstance(endpoint, Contrast | Mean) or endpoint.unit == "proportion":
             continue
@@ -283,15 +284,15 @@ def _loose_ends(plan: Plan) -> Iterator[Finding]:
 def partition_findings(name: str, partition: Partition) -> Iterator[Finding]:
     """The defects of a partition as findings, each with its witness."""
     for problem in partition.problems:
-        witness = {} if problem.world is None else witness_of(problem.world)
+        witness = {} if problem.register is None else witness_of(problem.register)
         if problem.outcomes:
             witness = {**witness, "outcomes": list(problem.outcomes)}
         yield Finding(problem.code, name, problem.message + _at(witness), witness)
 
 
-def witness_of(world: World) -> dict[str, Any]:
+def witness_of(register: PossibleRegister) -> dict[str, Any]:
     """A possible register as JSON: the first contrast's difference and per-seed values, then every endpoint."""
-    points = {name: point for name, point in world.items() if isinstance(point, Point)}
+    points = register.points
     shown: dict[str, Any] = {}
     for point in points.values():
         if point.mean is not None:
@@ -326,16 +327,14 @@ def _on_sample(effective: EffectivePlan, sample: Registers) -> Iterator[Finding]
     """Every endpoint on the sample: a refusal is a finding, and so is a value that cannot vary."""
     try:
         runs = None if sample.runs is None else counted_runs(sample.runs, effective.plan.runs)
-        court = Court(effective, sample, runs)
+        evaluator = Evaluator(effective, sample, runs)
     except PreregError as error:
         yield Finding("sample-refused", None, str(error))
         return
     for name in effective.plan.hypotheses:
-        for endpoint in dict.fromkeys(
-            e for rule in effective.plan.rules_of(name) for e in endpoints_of(rule)
-        ):
+        for endpoint in endpoints_of(*effective.plan.rules_of(name)):
             try:
-                measured = court.measured(endpoint)
+                measured = evaluator.measured(endpoint)
             except PreregError as error:
                 yield Finding("sample-refused", name, str(error), {"endpoint": endpoint})
                 continue

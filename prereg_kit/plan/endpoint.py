@@ -12,14 +12,21 @@ gap, ratio          two endpoints' estimates combined
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from fractions import Fraction
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from prereg_kit.foundation.closed import table
 from prereg_kit.plan.fields import Column, Exact, Listed, Name, Text, Texts, Value
 
-Where = dict[Column, Listed]
+Conditions = dict[Column, Listed]
+"""Columns with the values that count."""
+
+Kind = Literal[
+    "contrast", "mean", "rate", "luck_share", "series", "distinct", "steps_to_threshold", "gap", "ratio",
+]  # fmt: skip
 
 
 class Arms(Value):
@@ -53,6 +60,10 @@ class _Endpoint(Value):
     description: Text = ""
     unit: Text = "proportion"
 
+    def combines(self) -> tuple[str, ...]:
+        """The endpoints whose estimates this one is made of; none for an endpoint that is read from rows."""
+        return ()
+
 
 class Selection(_Endpoint):
     """A register (by kind: episodes, counts, groups, luck, probe, reported) and the rows of it that count.
@@ -62,7 +73,7 @@ class Selection(_Endpoint):
     """
 
     register_: Annotated[Name, Field(alias="register")]
-    where: Where = Field(default_factory=dict)
+    where: Conditions = Field(default_factory=dict)
     range: tuple[Exact, Exact] | None = None
 
     @property
@@ -86,6 +97,10 @@ class Selection(_Endpoint):
             raise ValueError("a range within 0 and 1, since the unit is fraction")
         return self
 
+    @abstractmethod
+    def column(self) -> str:
+        """The column that is averaged, counted or compared."""
+
 
 class Contrast(Selection):
     """Treatment minus reference: cells by (arm, pairing column, `over`, cluster column).
@@ -100,6 +115,10 @@ class Contrast(Selection):
     arms: Arms | None = None
     unequal: Literal["refuse", "cell_means"] = "refuse"
 
+    def column(self) -> str:
+        """The column `value`."""
+        return self.value
+
 
 class Mean(Selection):
     """The average of `value` over the cells of one selection, each run counting once, each unit once."""
@@ -107,6 +126,10 @@ class Mean(Selection):
     kind: Literal["mean"]
     value: Column
     over: Over | None = None
+
+    def column(self) -> str:
+        """The column `value`."""
+        return self.value
 
 
 class Rate(Selection):
@@ -119,6 +142,10 @@ class Rate(Selection):
     count: Column
     among: Column | None = None
 
+    def column(self) -> str:
+        """The column `count`."""
+        return self.count
+
 
 class LuckShare(Selection):
     """One-way random effects per table of schedules x samples, averaged where defined; one value per `each`."""
@@ -126,6 +153,10 @@ class LuckShare(Selection):
     kind: Literal["luck_share"]
     value: Column = "outcome"
     each: Column = "run_id"
+
+    def column(self) -> str:
+        """The column `value`."""
+        return self.value
 
 
 class Series(Selection):
@@ -136,6 +167,10 @@ class Series(Selection):
     axis: Column
     relative_to: Text | None = None
 
+    def column(self) -> str:
+        """The column `value`."""
+        return self.value
+
 
 class Distinct(Selection):
     """How many distinct values `value` (a column or a list column) takes inside each group of rows."""
@@ -143,6 +178,10 @@ class Distinct(Selection):
     kind: Literal["distinct"]
     value: Column
     group: Annotated[tuple[Column, ...], Field(min_length=1)]
+
+    def column(self) -> str:
+        """The column `value`."""
+        return self.value
 
 
 class StepsToThreshold(Selection):
@@ -159,6 +198,10 @@ class StepsToThreshold(Selection):
     threshold: Exact
     unit: Text = "steps"
 
+    def column(self) -> str:
+        """The column `value`."""
+        return self.value
+
 
 class Gap(_Endpoint):
     """The estimate of endpoint `of` minus the estimate of endpoint `minus`."""
@@ -166,6 +209,10 @@ class Gap(_Endpoint):
     kind: Literal["gap"]
     of: Name
     minus: Name
+
+    def combines(self) -> tuple[str, ...]:
+        """What is subtracted from what."""
+        return self.of, self.minus
 
 
 class Ratio(_Endpoint):
@@ -176,15 +223,24 @@ class Ratio(_Endpoint):
     over: Name
     unit: Text = "ratio"
 
+    def combines(self) -> tuple[str, ...]:
+        """What is divided by what."""
+        return self.of, self.over
+
 
 def _default_kind(value: Any) -> Any:  # noqa: ANN401 - checked by the union afterwards
     return {"kind": "contrast", **value} if isinstance(value, dict) else value
 
 
-Endpoint = Annotated[
-    Annotated[
-        Contrast | Mean | Rate | LuckShare | Series | Distinct | StepsToThreshold | Gap | Ratio,
-        Field(discriminator="kind"),
-    ],
-    BeforeValidator(_default_kind),
-]
+Selected = Contrast | Mean | Rate | LuckShare | Series | Distinct | StepsToThreshold
+"""The kinds that are read from rows of a register."""
+_Any = Selected | Gap | Ratio
+Endpoint = Annotated[Annotated[_Any, Field(discriminator="kind")], BeforeValidator(_default_kind)]
+KINDS: dict[Kind, type[_Endpoint]] = table(
+    Kind, {get_args(kind.model_fields["kind"].annotation)[0]: kind for kind in get_args(_Any)}
+)
+
+
+def arms_of(endpoint: Endpoint, arms: Arms) -> Arms | None:
+    """The two arms that an endpoint compares, its own or the plan's `arms`; None where it compares none."""
+    return (endpoint.arms or arms) if isinstance(endpoint, Contrast | StepsToThreshold) else None

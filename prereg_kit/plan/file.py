@@ -143,16 +143,18 @@ def _explain(error: ValidationError, document: Document) -> PlanError:
 @functools.cache
 def _known_fields() -> tuple[str, ...]:
     """Every field name of every part of a plan, as written in a file."""
-    from prereg_kit.plan import criterion, endpoint, hypothesis, parts, plan
+    from prereg_kit.plan import endpoint, hypothesis, parts, plan
+    from prereg_kit.plan.criteria import rule
 
-    models = [
+    models: list[type[BaseModel]] = list(rule.KINDS.values())
+    models += [
         each
-        for module in (criterion, endpoint, hypothesis, parts, plan)
+        for module in (endpoint, hypothesis, parts, plan)
         for each in vars(module).values()
         if isinstance(each, type) and issubclass(each, BaseModel)
     ]
     names = {field.alias or name for model in models for name, field in model.model_fields.items()}
-    return tuple(sorted(names | set(criterion.NAMES)))
+    return tuple(sorted(names | set(rule.KINDS)))
 
 
 def _path_in_file(loc: tuple[int | str, ...], value: Tree) -> Path:

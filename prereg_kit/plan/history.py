@@ -13,8 +13,7 @@ from typing import Any
 
 from prereg_kit.errors import PlanError, Where
 from prereg_kit.plan.amendment import Amendment, Change
-from prereg_kit.plan.criterion import endpoints_of, hypotheses_of
-from prereg_kit.plan.endpoint import Gap, Ratio
+from prereg_kit.plan.criteria.rule import endpoints_of, hypotheses_of
 from prereg_kit.plan.file import plan_of, read_amendment, read_document
 from prereg_kit.plan.hypothesis import Hypothesis, Prediction
 from prereg_kit.plan.plan import Plan
@@ -71,11 +70,10 @@ class EffectivePlan:
         rules = tuple(owner.criteria.values()) if isinstance(owner, Prediction) else self.plan.rules_of(name)
         if isinstance(owner, Hypothesis) and owner.family is not None:
             places.add(f"families/{owner.family}")
-        for rule in rules:
-            for other in hypotheses_of(rule):
-                places |= self._hypothesis_places(other)
-            for endpoint in endpoints_of(rule):
-                places |= self._endpoint_places(endpoint)
+        for other in hypotheses_of(*rules):
+            places |= self._hypothesis_places(other)
+        for endpoint in endpoints_of(*rules):
+            places |= self._endpoint_places(endpoint)
         for reading in owner.readings.values():
             for endpoint in reading.replace.values():
                 places |= self._endpoint_places(endpoint)
@@ -89,20 +87,15 @@ class EffectivePlan:
 
     def _hypothesis_places(self, name: str) -> set[str]:
         places = {f"hypotheses/{name}"}
-        for rule in self.plan.rules_of(name):
-            for endpoint in endpoints_of(rule):
-                places |= self._endpoint_places(endpoint)
-            for other in hypotheses_of(rule):
-                places |= self._hypothesis_places(other)
+        rules = self.plan.rules_of(name)
+        for endpoint in endpoints_of(*rules):
+            places |= self._endpoint_places(endpoint)
+        for other in hypotheses_of(*rules):
+            places |= self._hypothesis_places(other)
         return places
 
     def _endpoint_places(self, name: str) -> set[str]:
-        endpoint = self.plan.endpoints[name]
-        inner: tuple[str, ...] = ()
-        if isinstance(endpoint, Gap):
-            inner = (endpoint.of, endpoint.minus)
-        elif isinstance(endpoint, Ratio):
-            inner = (endpoint.of, endpoint.over)
+        inner = self.plan.endpoints[name].combines()
         return {f"endpoints/{name}"}.union(*(self._endpoint_places(other) for other in inner))
 
 

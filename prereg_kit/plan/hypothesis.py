@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from prereg_kit.plan.criterion import Criterion
+from prereg_kit.plan.criteria.rule import Criterion
 from prereg_kit.plan.fields import Column, Exact, Listed, Name, Text, Value
 
 
@@ -60,6 +60,15 @@ class Hypothesis(Value):
         elif self.counts_as:
             raise ValueError("counts_as goes with outcomes")
         return self
+
+    def rules(self) -> dict[str, Criterion]:
+        """The criteria that decide, by the outcome that each leads to: `pass` and `fail`, or the named results."""
+        rules = dict(self.outcomes or {})
+        if self.passes_if is not None:
+            rules["pass"] = self.passes_if
+        if self.fails_if is not None:
+            rules["fail"] = self.fails_if
+        return rules
 
 
 class Prediction(Value):

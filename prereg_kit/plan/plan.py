@@ -9,29 +9,9 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from prereg_kit.plan.criterion import (
-    AtEvery,
-    AtMajority,
-    Criterion_,
-    endpoints_of,
-    hypotheses_of,
-    replaced,
-    walk,
-)
-from prereg_kit.plan.endpoint import (
-    Arms,
-    Contrast,
-    Distinct,
-    Endpoint,
-    Gap,
-    LuckShare,
-    Mean,
-    Rate,
-    Ratio,
-    Selection,
-    Series,
-    StepsToThreshold,
-)
+from prereg_kit.plan.criteria.criterion import BaseCriterion
+from prereg_kit.plan.criteria.rule import about_endpoints, endpoints_of, hypotheses_of
+from prereg_kit.plan.endpoint import Arms, Contrast, Distinct, Endpoint, Mean, Selection, StepsToThreshold
 from prereg_kit.plan.fields import (
     Moment,
     Name,
@@ -74,9 +54,9 @@ class Plan(Value):
     gates: dict[Name, Gate] = Field(default_factory=dict)
     families: dict[Name, Family] = Field(default_factory=dict)
 
-    def criteria(self) -> tuple[tuple[Place, Criterion_], ...]:
+    def criteria(self) -> tuple[tuple[Place, BaseCriterion], ...]:
         """Every top-level criterion with its path in the plan."""
-        found: list[tuple[Place, Criterion_]] = []
+        found: list[tuple[Place, BaseCriterion]] = []
         for name, hypothesis in self.hypotheses.items():
             at = ("hypotheses", name)
             for key, rule in (("passes_if", hypothesis.passes_if), ("fails_if", hypothesis.fails_if)):
@@ -89,40 +69,15 @@ class Plan(Value):
         found += [(("gates", name, "if"), gate.if_) for name, gate in self.gates.items()]
         return tuple(found)
 
-    def rules_of(self, hypothesis: str) -> tuple[Criterion_, ...]:
+    def rules_of(self, hypothesis: str) -> tuple[BaseCriterion, ...]:
         """The criteria of one hypothesis: what passes or fails it, its named outcomes, its controls."""
         return tuple(rule for path, rule in self.criteria() if path[:2] == ("hypotheses", hypothesis))
 
     @model_validator(mode="after")
     def _refers_to_what_exists(self) -> Plan:
-        for place, criterion in self.criteria():
-            for name in endpoints_of(criterion):
-                self._known(name, self.endpoints, "endpoint", place)
-            for name in hypotheses_of(criterion):
-                self._known(name, self.hypotheses, "hypothesis", place)
-            for part in walk(criterion):
-                self._fits(part, place)
-        for name, endpoint in self.endpoints.items():
-            if (
-                isinstance(endpoint, Selection)
-                and endpoint.register_ == "reported"
-                and self.kind != "retrospective"
-            ):
-                raise misfit(
-                    ("endpoints", name, "register"),
-                    "reported figures are admitted only under kind: retrospective",
-                )
-            for other in _combined(endpoint):
-                self._known(other, self.endpoints, "endpoint", ("endpoints", name))
-        for kind, owners in (("hypotheses", self.hypotheses), ("predictions", self.predictions)):
-            for name, owner in owners.items():
-                for reading, body in owner.readings.items():
-                    self._reading_fits((kind, name), body.replace)
-                    for old, new in body.replace.items():
-                        for endpoint_name in (old, new):
-                            self._known(
-                                endpoint_name, self.endpoints, "endpoint", (kind, name, "readings", reading)
-                            )
+        self._criteria_name_what_exists()
+        self._endpoints_combine_what_exists()
+        self._readings_name_what_exists()
         for number, disclosure in enumerate(self.disclosures):
             if disclosure.endpoint is not None:
                 self._known(disclosure.endpoint, self.endpoints, "endpoint", ("disclosures", str(number)))
@@ -138,11 +93,44 @@ class Plan(Value):
         self._no_circle()
         return self
 
+    def _criteria_name_what_exists(self) -> None:
+        for place, criterion in self.criteria():
+            for name in endpoints_of(criterion):
+                self._known(name, self.endpoints, "endpoint", place)
+            for name in hypotheses_of(criterion):
+                self._known(name, self.hypotheses, "hypothesis", place)
+            self._fits(criterion, place)
+
+    def _endpoints_combine_what_exists(self) -> None:
+        for name, endpoint in self.endpoints.items():
+            if (
+                isinstance(endpoint, Selection)
+                and endpoint.register_ == "reported"
+                and self.kind != "retrospective"
+            ):
+                raise misfit(
+                    ("endpoints", name, "register"),
+                    "reported figures are admitted only under kind: retrospective",
+                )
+            for other in endpoint.combines():
+                self._known(other, self.endpoints, "endpoint", ("endpoints", name))
+
+    def _readings_name_what_exists(self) -> None:
+        owners: tuple[tuple[str, str, Hypothesis | Prediction], ...] = (
+            *(("hypotheses", name, owner) for name, owner in self.hypotheses.items()),
+            *(("predictions", name, owner) for name, owner in self.predictions.items()),
+        )
+        for kind, name, owner in owners:
+            for reading, body in owner.readings.items():
+                self._reading_fits((kind, name), body.replace)
+                for names in body.replace.items():
+                    for endpoint in names:
+                        self._known(endpoint, self.endpoints, "endpoint", (kind, name, "readings", reading))
+
     def _reading_fits(self, owner: Place, replace: Mapping[str, str]) -> None:
         for path, rule in self.criteria():
             if path[:2] == owner and all(new in self.endpoints for new in replace.values()):
-                for part in walk(replaced(rule, replace)):
-                    self._fits(part, (*owner, "readings"))
+                self._fits(rule.replaced(replace), (*owner, "readings"))
 
     def _families_agree(self) -> None:
         """A hypothesis and its family name each other, once."""
@@ -176,7 +164,7 @@ class Plan(Value):
             if hypothesis.for_each is None:
                 continue
             column, values = hypothesis.for_each.column, hypothesis.for_each.values
-            for endpoint_name in dict.fromkeys(e for rule in self.rules_of(name) for e in endpoints_of(rule)):
+            for endpoint_name in endpoints_of(*self.rules_of(name)):
                 endpoint = self.endpoints[endpoint_name]
                 listed = endpoint.where.get(column) if isinstance(endpoint, Selection) else None
                 if listed is not None and not set(values) <= set(listed):
@@ -194,8 +182,8 @@ class Plan(Value):
             raise misfit(("resampling",), f"uses one column for two things: {named}")
         self._pairs_have_one_name()
         for name, endpoint in self.endpoints.items():
-            over = getattr(endpoint, "over", None)
-            if isinstance(endpoint, Contrast | Mean) and over is not None and over.column in named.values():
+            over = endpoint.over if isinstance(endpoint, Contrast | Mean) else None
+            if over is not None and over.column in named.values():
                 raise misfit(
                     ("endpoints", name, "over"), f"runs over {over.column}, which is an arm, pair or cluster"
                 )
@@ -228,31 +216,18 @@ class Plan(Value):
                 f"names the {what} {name!r}, which the plan does not define; near it: {', '.join(near)}",
             )
 
-    def _fits(self, part: Criterion_, place: Place) -> None:
-        name = getattr(part, "endpoint", None)
-        if name is None:
-            return
-        criterion: str = getattr(part, "criterion")  # noqa: B009 - each subclass defines it
-        endpoint = self.endpoints[name]
-        wanted = _FITTING[criterion]
-        if not isinstance(endpoint, wanted):
-            kinds = " or ".join(kind.__name__.lower() for kind in wanted)
-            raise misfit(
-                place,
-                f"the criterion {criterion} needs an endpoint of kind {kinds}; {name!r} is a {endpoint.kind}",
-            )
-        if isinstance(part, AtEvery | AtMajority) and isinstance(endpoint, Series):
-            axes = (None, endpoint.axis)
-            if part.over not in axes:
-                raise misfit(place, f"over {part.over!r}, but the axis of {name!r} is {endpoint.axis!r}")
+    def _fits(self, criterion: BaseCriterion, place: Place) -> None:
+        for part in about_endpoints([criterion]):
+            wrong = part.misfit(part.endpoint, self.endpoints[part.endpoint])
+            if wrong is not None:
+                raise misfit(place, wrong)
 
     def _no_circle(self) -> None:
         below: dict[str, tuple[str, ...]] = {
-            name: tuple(other for rule in self.rules_of(name) for other in hypotheses_of(rule))
-            for name in self.hypotheses
+            name: hypotheses_of(*self.rules_of(name)) for name in self.hypotheses
         }
         below |= {
-            f"endpoint {name}": tuple(f"endpoint {o}" for o in _combined(e))
+            f"endpoint {name}": tuple(f"endpoint {o}" for o in e.combines())
             for name, e in self.endpoints.items()
         }
         depth: dict[str, int] = {}
@@ -277,22 +252,3 @@ class Plan(Value):
 def misfit(place: Place, message: str) -> PydanticCustomError:
     """An error about a part of the plan that only the whole plan can see; it carries the part's path."""
     return PydanticCustomError("plan_misfit", "{message}", {"message": message, "path": place})
-
-
-def _combined(endpoint: Endpoint) -> tuple[str, ...]:
-    if isinstance(endpoint, Gap):
-        return (endpoint.of, endpoint.minus)
-    return (endpoint.of, endpoint.over) if isinstance(endpoint, Ratio) else ()
-
-
-_SCALAR: tuple[type, ...] = (Contrast, Mean, Rate, LuckShare, Series, Distinct, Gap, Ratio)
-_FITTING: dict[str, tuple[type, ...]] = {
-    "difference": (Contrast, Gap),
-    "every_seed": (Contrast, StepsToThreshold),
-    "interval": (Contrast,),
-    "rate": (Rate,),
-    "estimate": _SCALAR,
-    "at_every": (Series, LuckShare),
-    "at_majority": (Series, LuckShare),
-    "invariant": (Distinct,),
-}

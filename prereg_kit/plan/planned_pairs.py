@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Literal
 
-from prereg_kit.plan.endpoint import Arms, Contrast, Selection, StepsToThreshold
+from prereg_kit.plan.endpoint import Selected, arms_of
 from prereg_kit.plan.matrix import ANY, PlannedRuns
 from prereg_kit.plan.plan import Plan
 
@@ -54,27 +54,20 @@ def pair_part(plan: Plan) -> Part:
     return parts_by_column(plan)[plan.resampling.pairs]
 
 
-def arms_of(plan: Plan, endpoint: Selection) -> Arms | None:
-    """The arms that an endpoint compares: its own, or the plan's; None for an endpoint that compares none."""
-    if isinstance(endpoint, Contrast | StepsToThreshold):
-        return endpoint.arms or plan.arms
-    return None
-
-
 def wanted_parts(
-    plan: Plan, endpoint: Selection, where: Mapping[str, Sequence[str]]
+    plan: Plan, endpoint: Selected, where: Mapping[str, Sequence[str]]
 ) -> dict[Part, tuple[str, ...]]:
     """What an endpoint demands of the runs that it reads: the part of a planned run, and the values it may have."""
     columns = parts_by_column(plan)
     wanted = {columns[name]: tuple(values) for name, values in where.items() if name in columns}
-    arms = arms_of(plan, endpoint)
+    arms = arms_of(endpoint, plan.arms)
     if arms is not None and arms.column in columns:
         both = (arms.treatment, arms.reference)
         wanted[columns[arms.column]] = both
     return wanted
 
 
-def planned_pairs(plan: Plan, endpoint: Selection, where: Mapping[str, Sequence[str]]) -> PlannedPairs:
+def planned_pairs(plan: Plan, endpoint: Selected, where: Mapping[str, Sequence[str]]) -> PlannedPairs:
     """The pairs that have to be there for an endpoint under the conditions `where`.
 
     Args:
@@ -106,10 +99,10 @@ def planned_pairs(plan: Plan, endpoint: Selection, where: Mapping[str, Sequence[
 
 
 def pairs_by_arm(
-    plan: Plan, endpoint: Selection, where: Mapping[str, Sequence[str]]
+    plan: Plan, endpoint: Selected, where: Mapping[str, Sequence[str]]
 ) -> tuple[tuple[str, ...], ...]:
     """The planned pairs of the treatment and of the reference; empty where an endpoint compares no planned arms."""
-    arms, columns = arms_of(plan, endpoint), parts_by_column(plan)
+    arms, columns = arms_of(endpoint, plan.arms), parts_by_column(plan)
     if arms is None or arms.column not in columns:
         return ()
     wanted, part = wanted_parts(plan, endpoint, where), pair_part(plan)

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 from prereg_kit.foundation.visible import terminal_line
 from prereg_kit.plan.amendment import KNOWN_IN_WORDS
-from prereg_kit.plan.endpoint import Contrast, Endpoint, Gap, Mean, Ratio, Selection
+from prereg_kit.plan.criteria.compare import percent
+from prereg_kit.plan.endpoint import Contrast, Endpoint, Gap, Mean, Ratio
 from prereg_kit.plan.fields import decimal_text
 from prereg_kit.plan.history import EffectivePlan
 from prereg_kit.plan.matrix import ANY
 from prereg_kit.plan.plan import Plan
-from prereg_kit.plan.words import criterion_words, percent, rule_words
+from prereg_kit.plan.words import rule_words
 
 WIDTH = 100
 
@@ -41,8 +42,24 @@ def _lines(effective: EffectivePlan, frozen: bool) -> Iterator[str]:
         yield from _wrapped(plan.thesis, "")
         for term, meaning in plan.definitions.items():
             yield from _wrapped(f"{term}: {meaning}", "  ", "      ")
+    yield from _hypotheses(effective)
+    yield from _predictions(plan)
+    for name, gate in plan.gates.items():
+        yield ""
+        yield from _wrapped(f"Gate {name}: if {gate.if_.words()}, then {gate.then}", "")
+    yield ""
+    yield "Endpoints"
+    for name, endpoint in plan.endpoints.items():
+        yield from _wrapped(f"{name}: {endpoint_words(endpoint)}", "  ", "      ")
+    for disclosure in plan.disclosures:
+        yield ""
+        yield from _wrapped(f"Disclosure {disclosure.id} ({disclosure.kind}): {disclosure.text}", "")
+
+
+def _hypotheses(effective: EffectivePlan) -> Iterator[str]:
     yield ""
     yield "Hypotheses"
+    plan = effective.plan
     for name, hypothesis in plan.hypotheses.items():
         origin = effective.rule_from("hypotheses", name)
         yield from _wrapped(f"{name}  {hypothesis.statement}", "  ", "      ")
@@ -54,6 +71,9 @@ def _lines(effective: EffectivePlan, frozen: bool) -> Iterator[str]:
             yield from _wrapped(f"reading {reading}: {swap}. {body.statement}", "      ")
         if origin != "plan":
             yield f"      this rule comes from amendment {origin}"
+
+
+def _predictions(plan: Plan) -> Iterator[str]:
     if plan.predictions:
         yield ""
         yield "Predictions"
@@ -61,17 +81,7 @@ def _lines(effective: EffectivePlan, frozen: bool) -> Iterator[str]:
             sure = "" if prediction.confidence is None else f" ({percent(prediction.confidence)} sure)"
             yield from _wrapped(f"{name}{sure}  {prediction.statement}", "  ", "      ")
             for part, rule in prediction.criteria.items():
-                yield from _wrapped(f"{part}: {criterion_words(rule)}", "      ")
-    for name, gate in plan.gates.items():
-        yield ""
-        yield from _wrapped(f"Gate {name}: if {criterion_words(gate.if_)}, then {gate.then}", "")
-    yield ""
-    yield "Endpoints"
-    for name, endpoint in plan.endpoints.items():
-        yield from _wrapped(f"{name}: {endpoint_words(endpoint)}", "  ", "      ")
-    for disclosure in plan.disclosures:
-        yield ""
-        yield from _wrapped(f"Disclosure {disclosure.id} ({disclosure.kind}): {disclosure.text}", "")
+                yield from _wrapped(f"{part}: {rule.words()}", "      ")
 
 
 def _amendments(effective: EffectivePlan) -> Iterator[str]:
@@ -117,9 +127,8 @@ def endpoint_words(endpoint: Endpoint) -> str:
     elif isinstance(endpoint, Ratio):
         text = f"{endpoint.of} divided by {endpoint.over}"
     else:
-        assert isinstance(endpoint, Selection)
         where = ", ".join(f"{column} = {' or '.join(values)}" for column, values in endpoint.where.items())
-        text = f"{endpoint.kind} of {getattr(endpoint, 'value', getattr(endpoint, 'count', ''))}"
+        text = f"{endpoint.kind} of {endpoint.column()}"
         text += f" in the {endpoint.register_} register" + (f" where {where}" if where else "")
         if isinstance(endpoint, Contrast | Mean) and endpoint.over is not None:
             weights = ", ".join(f"{point}: {decimal_text(w)}" for point, w in endpoint.over.weights.items())

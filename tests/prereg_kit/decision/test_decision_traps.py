@@ -11,15 +11,15 @@ import pandas as pd
 import pytest
 
 from prereg_kit import decide, load_plan
-from prereg_kit.decision.measured import Paired
 from prereg_kit.decision.verdict import Verdicts
 from prereg_kit.errors import ArchiveError, PlanError, RegisterError
 from prereg_kit.evidence.archive import find_frozen
+from prereg_kit.plan.criteria.measured import Paired
 from prereg_kit.plan.file import declared_format, read_plan
 from tests.plans import SMALL, small
 from tests.prereg_kit.cli.test_plan_verbs import AMENDMENT, digest_of, index, prereg
 from tests.prereg_kit.decision.test_decision import ONE, cell_rows
-from tests.prereg_kit.decision.test_judge import CRITERION, Court
+from tests.prereg_kit.plan.test_criteria import CRITERION, Given
 
 ROWS = pd.DataFrame(cell_rows(ONE))  # mean 1/3; the 50 % interval is [1/6, 1/2] or so, the 90 % one [0, 3/4]
 HALF = F(1, 2)
@@ -188,24 +188,22 @@ def test_what_needs_rows_cannot_be_read_from_published_figures(endpoint: str) ->
         read_plan(text.encode(), "p")
 
 
-def judged(rule: object, ends: tuple[F, F], mc_sd: float) -> str:
-    from prereg_kit.decision.judge import judge
-
+def judged(rule: object, ends: tuple[F, F], mc_sd: F) -> str:
     e = Paired("e", "proportion", ("0",), np.zeros((1, 1), dtype=np.int64), 1)
-    return judge(CRITERION.validate_python(rule), Court(ends=ends, mc_sd=mc_sd, e=e)).outcome  # type: ignore[arg-type]
+    return CRITERION.validate_python(rule).judged(Given(ends=ends, mc_sd=mc_sd, e=e)).outcome
 
 
 def test_an_end_that_clearly_fails_is_not_saved_by_one_that_is_unsure() -> None:
     rule = {"interval": {"endpoint": "e", "lower_above": "5", "upper_below": "0.1"}}
-    assert judged(rule, (F(-1, 10), F(1, 10)), 0.05) == "fail"
+    assert judged(rule, (F(-1, 10), F(1, 10)), F(5, 100)) == "fail"
     unsure = {"interval": {"endpoint": "e", "lower_above": "-5", "upper_below": "0.1"}}
-    assert judged(unsure, (F(-1, 10), F(1, 10)), 0.05) == "inconclusive"
+    assert judged(unsure, (F(-1, 10), F(1, 10)), F(5, 100)) == "inconclusive"
 
 
 def test_a_bound_of_an_estimate_minds_the_monte_carlo_error_too() -> None:
     rule = {"estimate": {"endpoint": "e", "lower_above": "-0.03"}}
-    assert judged(rule, (F(-29, 1000), F(1)), 0.002) == "inconclusive"
-    assert judged(rule, (F(-20, 1000), F(1)), 0.002) == "pass"
+    assert judged(rule, (F(-29, 1000), F(1)), F(2, 1000)) == "inconclusive"
+    assert judged(rule, (F(-20, 1000), F(1)), F(2, 1000)) == "pass"
 
 
 @pytest.mark.parametrize("number", ["0.0３", "٣", "1e400", "-1e999", "1" * 70, "1/" + "9" * 63])

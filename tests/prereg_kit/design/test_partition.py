@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prereg_kit.design.partition import Point, Region, examine, regions, true_in
+from prereg_kit.design.partition import Region, examine, regions
 from prereg_kit.plan import Plan
+from prereg_kit.plan.criteria.possible import Point
 from prereg_kit.plan.file import read_plan
 from tests.plans import small
 
@@ -46,7 +47,7 @@ def test_a_rule_found_broken_in_public_overlaps_and_leaves_a_gap() -> None:
     partition = examine(found.hypotheses["H1"], found.endpoints, 3)
     by_code = {problem.code: problem for problem in partition.problems}
     assert set(by_code) == {"overlap", "gap"}
-    overlap, gap = (by_code[code].world["success"] for code in ("overlap", "gap"))  # type: ignore[index]
+    overlap, gap = (by_code[code].register.points["success"] for code in ("overlap", "gap"))
     assert (
         isinstance(overlap, Point) and overlap.mean is not None and -F("0.002") <= overlap.mean < -F("0.0015")
     )
@@ -59,10 +60,10 @@ def test_every_witness_breaks_the_rule_and_its_seeds_have_its_mean() -> None:
     found = plan({"win": WIN, "tie": TIE, "loss": LOSS, "ambiguous": AMBIGUOUS})
     rules = found.hypotheses["H1"].outcomes or {}
     for problem in examine(found.hypotheses["H1"], found.endpoints, 3).problems:
-        assert problem.world is not None
-        held = tuple(name for name, rule in rules.items() if true_in(rule, problem.world))
+        assert problem.register is not None
+        held = tuple(name for name, rule in rules.items() if rule.true_in(problem.register))
         assert held == problem.outcomes
-        point = problem.world["success"]
+        point = problem.register.points["success"]
         assert isinstance(point, Point)
         assert sum(point.values) / len(point.values) == point.mean
 
@@ -78,7 +79,7 @@ def test_a_tie_at_both_strict_bounds_is_a_gap_of_one_point() -> None:
     up, down = "{difference: {endpoint: success, above: 0}}", "{difference: {endpoint: success, below: 0}}"
     found = plan({"up": up, "down": down})
     (gap,) = examine(found.hypotheses["H1"], found.endpoints, 3).problems
-    assert gap.code == "gap" and gap.world is not None and gap.world["success"].mean == 0  # type: ignore[union-attr]
+    assert gap.code == "gap" and gap.register is not None and gap.register.points["success"].mean == 0
 
 
 def test_interval_rules_partition_because_lower_ends_lie_below_upper_ends() -> None:

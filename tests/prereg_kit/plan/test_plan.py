@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from prereg_kit.errors import PlanError
 from prereg_kit.plan import Plan
-from prereg_kit.plan.criterion import IntervalEnd
+from prereg_kit.plan.criteria.rule import IntervalEnd
 from prereg_kit.plan.fields import decimal_text, exact
 from prereg_kit.plan.file import declared_format, read_plan
 from tests.plans import SMALL, small

@@ -28,9 +28,10 @@ def test_the_field_reference_is_that_of_the_models() -> None:
 
 
 def test_every_model_of_a_plan_is_in_the_reference() -> None:
-    from prereg_kit.plan import amendment, criterion, endpoint, fields, hypothesis, matrix, parts, plan
+    from prereg_kit.plan import amendment, endpoint, fields, hypothesis, matrix, parts, plan
+    from prereg_kit.plan.criteria import bounded, rule
 
-    modules = (amendment, criterion, endpoint, hypothesis, matrix, parts, plan)
+    modules = (amendment, endpoint, hypothesis, matrix, parts, plan)
     defined = {
         model
         for module in modules
@@ -38,6 +39,7 @@ def test_every_model_of_a_plan_is_in_the_reference() -> None:
         if isinstance(model, type) and issubclass(model, fields.Value) and model.__module__ == module.__name__
         if not name.startswith("_") and not name.endswith("_")
     }
+    defined |= {bounded.Bounded, *rule.KINDS.values()}
     assert defined == {model for models in remake.SECTIONS.values() for model in models}
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
+from prereg_kit.plan.criteria.clause import Evidence, Outcome, Reason
 
-from prereg_kit.decision.verdict import Evidence, Outcome, Reason
+if TYPE_CHECKING:  # a plan is read, shown and amended without numpy
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Paired:
     evidence: Evidence = "recomputed"
 
     @property
-    def per_seed(self) -> dict[str, Fraction]:
+    def per_unit(self) -> dict[str, Fraction]:
         """Each seed pair's mean difference over tasks, exact."""
         tasks = self.cells.shape[1]
         return {
@@ -42,11 +42,6 @@ class Paired:
     def value(self) -> Fraction:
         """The mean difference over seed pairs and tasks, exact."""
         return Fraction(int(self.cells.sum()), self.cells.size * self.denominator)
-
-    def completed(self, seeds: tuple[str, ...], difference: int) -> Paired:
-        """The same contrast with missing seed pairs that differ by `difference` (-1 or 1) in every task."""
-        rows = np.full((len(seeds), self.cells.shape[1]), difference * self.denominator, dtype=np.int64)
-        return replace(self, seeds=(*self.seeds, *seeds), cells=np.concatenate([self.cells, rows]))
 
     def without(self, seed: str) -> Paired:
         """The same contrast with one seed pair left out."""

@@ -1,4 +1,4 @@
-"""Figures row by row: series over an axis, and figures that somebody published and nobody can recompute. Pure."""
+"""Numbers that somebody published and that cannot be recomputed from rows. Pure."""
 
 from __future__ import annotations
 
@@ -6,64 +6,18 @@ from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
-from prereg_kit.decision.measured import Measured, Scalar, Units
+from prereg_kit.decision import series
 from prereg_kit.decision.request import Request
-from prereg_kit.decision.verdict import Evidence, Interval, Reason
+from prereg_kit.decision.verdict import Interval, Reason
 from prereg_kit.errors import RegisterError, Where
+from prereg_kit.plan.criteria.answers import Ends
+from prereg_kit.plan.criteria.measured import Measured, Scalar, Units
 from prereg_kit.plan.endpoint import Mean, Rate, Series
 from prereg_kit.plan.fields import decimal_text, exact
 from prereg_kit.registers import cells
 from prereg_kit.registers.cells import Source
 
 Key = TypeVar("Key", bound=Hashable)
-
-
-def _rows(request: Request, value: str, columns: tuple[str, ...]) -> tuple[cells.ValueRow, ...]:
-    return cells.value_rows(
-        request.registers, request.endpoint.register_, where=request.where, value=value, columns=columns,
-        key=request.key, value_range=request.value_range,
-    )  # fmt: skip
-
-
-def series(request: Request, endpoint: Series) -> Measured:
-    """One exact value per point of the axis, recomputed from rows.
-
-    Raises:
-        RegisterError: two rows at one point, or a defect.
-    """
-    return _along(request, endpoint, _rows(request, endpoint.value, (endpoint.axis,)), "recomputed")
-
-
-def _along(
-    request: Request, endpoint: Series, rows: Sequence[cells.ValueRow], evidence: Evidence
-) -> Measured:
-    values: dict[str, Fraction] = {}
-    for row in rows:
-        point = row.key.get(endpoint.axis)
-        if point is None or point in values:
-            raise RegisterError(
-                f"{request.name} has {'a value without' if point is None else 'two values at one'} {endpoint.axis}",
-                expected=f"one row per {endpoint.axis}",
-                found=dict(row.key),
-                next_step="Narrow the endpoint's `where` until one row per point is left.",
-                code="mixed",
-            )
-        values[point] = row.value
-    if endpoint.relative_to is not None:
-        if endpoint.relative_to not in values:
-            return request.unknown(
-                "not_evaluable", "rows-missing", f"{request.name} has no {endpoint.relative_to}"
-            )
-        base = values.pop(endpoint.relative_to)
-        values = {point: value - base for point, value in values.items()}
-    if not values:
-        return request.unknown("not_evaluable", "rows-missing", f"{request.name} has no rows")
-    return Units(request.name, endpoint.unit, dict(sorted(values.items(), key=_natural)), evidence=evidence)
-
-
-def _natural(item: tuple[str, Fraction]) -> tuple[int, int, str]:
-    number = item[0].removeprefix("-")
-    return (0, int(item[0]), "") if number.isascii() and number.isdigit() else (1, 0, item[0])
 
 
 def reported(request: Request) -> Measured:
@@ -74,7 +28,7 @@ def reported(request: Request) -> Measured:
     """
     endpoint = request.endpoint
     try:
-        rows = _rows(request, "value", ("run_id", "level", "statistic"))
+        rows = request.value_rows("value", ("run_id", "level", "statistic"))
     except RegisterError as error:
         if error.code in ("absent-value", "no-rows-selected", "absent-kind"):
             return request.unknown(
@@ -83,7 +37,7 @@ def reported(request: Request) -> Measured:
         raise
     estimates = [row for row in rows if row.key["statistic"] == "estimate"]
     if isinstance(endpoint, Series):
-        return _along(request, endpoint, estimates, "reported")
+        return series.along(request, endpoint, estimates, "reported")
     values = _once(estimates, lambda row: row.key.get("run_id") or "reported")
     if not values:
         return request.unknown(
@@ -145,7 +99,7 @@ def level_of(row: cells.ValueRow) -> Fraction:
 
 def reported_interval(
     registers: Source, endpoint: str, level: Fraction, each: dict[str, str]
-) -> tuple[Interval, Fraction, Fraction] | Reason:
+) -> Ends | Reason:
     """A published interval of a contrast, or the reason why there is none at this level."""
     where = {"endpoint": endpoint, **each}
     try:
@@ -169,4 +123,4 @@ def reported_interval(
         level=float(level), lower=float(lower), upper=float(upper), engine="reported",
         scheme="as published", lower_exact=str(lower), upper_exact=str(upper), note="published, not recomputed",
     )  # fmt: skip
-    return shown, lower, upper
+    return Ends(shown, lower, upper)

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from prereg_kit.decision.bounds import meets
-from prereg_kit.decision.judge import judge
-from prereg_kit.decision.measured import Groups, Measured, Paired, Reach, Scalar, Steps, Units, Unknown
-from prereg_kit.decision.verdict import Interval, Reason
-from prereg_kit.plan.criterion import Criterion
+from prereg_kit.decision.verdict import Clause, Interval, Reason
+from prereg_kit.plan.criteria.answers import Ends
+from prereg_kit.plan.criteria.compare import meets
+from prereg_kit.plan.criteria.measured import Groups, Measured, Paired, Reach, Scalar, Steps, Units, Unknown
+from prereg_kit.plan.criteria.rule import Criterion
+from prereg_kit.statistics.interval import Percentile
 
 CRITERION = TypeAdapter(Criterion)
 GONE = Unknown("gone", "not_run", (Reason(code="runs-not-run", message="no run"),))
@@ -26,10 +27,12 @@ def paired(*rows: list[int], denominator: int = 100, name: str = "e") -> Paired:
     )
 
 
-class Court:
-    """A court with given answers."""
+class Given:
+    """An evaluator with given answers."""
 
-    def __init__(self, ends: tuple[F, F] = (F(0), F(0)), mc_sd: float = 0.0, **measured: Measured) -> None:
+    def __init__(
+        self, ends: tuple[F, F] = (F(0), F(0)), mc_sd: F | None = None, **measured: Measured
+    ) -> None:
         self.answers = measured | {"gone": GONE, "broken": BROKEN}
         self.ends = ends
         self.mc_sd = mc_sd
@@ -38,14 +41,17 @@ class Court:
     def measured(self, endpoint: str) -> Measured:
         return self.answers[endpoint]
 
-    def interval(self, contrast: Paired, level: F, method: str) -> tuple[Interval, F, F]:
+    def interval(self, contrast: Paired, level: F, method: str) -> Ends:
         lower, upper = self.ends
-        engine = "monte_carlo" if self.mc_sd else "exact"
+        engine = "exact" if self.mc_sd is None else "monte_carlo"
+        sds = None if self.mc_sd is None else (self.mc_sd, self.mc_sd)
         shown = Interval(
             level=float(level), lower=float(lower), upper=float(upper), engine=engine,
-            mc_sd=(self.mc_sd, self.mc_sd) if self.mc_sd else None,
+            mc_sd=None if self.mc_sd is None else (float(self.mc_sd), float(self.mc_sd)),
         )  # fmt: skip
-        return shown, lower, upper
+        return Ends(
+            shown, lower, upper, Percentile(level, lower, upper, engine, "crossed", "crossed", mc_sd=sds)
+        )
 
     def widened(self, level: F) -> F:
         return level
@@ -54,8 +60,12 @@ class Court:
         return self.outcomes[hypothesis], "recomputed"
 
 
-def outcome(rule: object, court: Court) -> str:
-    return judge(CRITERION.validate_python(rule), court).outcome  # type: ignore[arg-type]
+def judge(rule: object, given: Given) -> Clause:
+    return CRITERION.validate_python(rule).judged(given)
+
+
+def outcome(rule: object, given: Given) -> str:
+    return judge(rule, given).outcome
 
 
 # The table of comparisons: (op, value below the bound, value at it, value above it).
@@ -87,7 +97,7 @@ def test_each_criterion_compares_strictly_where_it_says_so(
             measured = Units("e", "ratio", {"0": F(percent, 100), "20": F(percent, 100)})
         else:
             measured = Scalar("e", "proportion", F(percent, 100))
-        assert outcome({criterion: {"endpoint": "e", op: "0.03"}}, Court(e=measured)) == expected
+        assert outcome({criterion: {"endpoint": "e", op: "0.03"}}, Given(e=measured)) == expected
 
 
 @pytest.mark.parametrize(
@@ -108,13 +118,13 @@ def test_each_criterion_compares_strictly_where_it_says_so(
     ],
 )
 def test_interval_ends_against_their_bound(bound: str, ends: tuple[F, F], expected: str) -> None:
-    court = Court(ends=ends, e=paired([0]))
-    assert outcome({"interval": {"endpoint": "e", bound: "0.03"}}, court) == expected
+    given = Given(ends=ends, e=paired([0]))
+    assert outcome({"interval": {"endpoint": "e", bound: "0.03"}}, given) == expected
 
 
 def test_a_tie_at_a_strict_bound_says_that_it_is_a_tie() -> None:
     clause = judge(
-        CRITERION.validate_python({"difference": {"endpoint": "e", "above": 0}}), Court(e=paired([1, -1]))
+        CRITERION.validate_python({"difference": {"endpoint": "e", "above": 0}}), Given(e=paired([1, -1]))
     )
     assert [reason.code for reason in clause.reasons] == ["tie-at-strict-bound"]
 
@@ -123,13 +133,13 @@ def test_an_interval_end_within_its_monte_carlo_error_is_undecided_on_both_sides
     rule = {"interval": {"endpoint": "e", "lower_above": "-0.03"}}
     for lower, expected in ((F(-31, 1000), "inconclusive"), (F(-29, 1000), "inconclusive"), (F(-27, 1000), "pass"),
                             (F(-33, 1000), "fail")):  # fmt: skip
-        assert outcome(rule, Court(ends=(lower, F(1)), mc_sd=0.002, e=paired([0]))) == expected
+        assert outcome(rule, Given(ends=(lower, F(1)), mc_sd=F(2, 1000), e=paired([0]))) == expected
 
 
 def test_every_seed_needs_every_seed_and_names_the_one_that_does_not() -> None:
     rule = CRITERION.validate_python({"every_seed": {"endpoint": "e", "above": 0}})
-    assert judge(rule, Court(e=paired([1], [2], [3]))).outcome == "pass"
-    clause = judge(rule, Court(e=paired([5], [-1], [5])))
+    assert judge(rule, Given(e=paired([1], [2], [3]))).outcome == "pass"
+    clause = judge(rule, Given(e=paired([5], [-1], [5])))
     assert clause.outcome == "fail"
     assert "seed 1" in clause.reasons[0].message
     assert clause.distance is not None and clause.distance.exact == "-1/100"
@@ -138,8 +148,8 @@ def test_every_seed_needs_every_seed_and_names_the_one_that_does_not() -> None:
 def test_the_mean_may_pass_while_a_seed_is_zero() -> None:
     """Seed differences .06, .05, .00: the mean 11/300 reaches 0.03 and "every positive" fails."""
     e = paired([6], [5], [0])
-    assert outcome({"difference": {"endpoint": "e", "at_least": "0.03"}}, Court(e=e)) == "pass"
-    assert outcome({"every_seed": {"endpoint": "e", "above": 0}}, Court(e=e)) == "fail"
+    assert outcome({"difference": {"endpoint": "e", "at_least": "0.03"}}, Given(e=e)) == "pass"
+    assert outcome({"every_seed": {"endpoint": "e", "above": 0}}, Given(e=e)) == "fail"
     assert e.value == F(11, 300)
 
 
@@ -147,8 +157,8 @@ def test_the_mean_may_pass_while_a_seed_is_zero() -> None:
     ("value", "expected"), [("0.50", "pass"), ("0.64", "pass"), ("0.499", "fail"), ("0.641", "fail")]
 )
 def test_within_includes_both_ends(value: str, expected: str) -> None:
-    court = Court(e=Scalar("e", "proportion", F(value)))
-    assert outcome({"rate": {"endpoint": "e", "within": "0.07", "of": "0.57"}}, court) == expected
+    given = Given(e=Scalar("e", "proportion", F(value)))
+    assert outcome({"rate": {"endpoint": "e", "within": "0.07", "of": "0.57"}}, given) == expected
 
 
 @pytest.mark.parametrize(
@@ -157,48 +167,48 @@ def test_within_includes_both_ends(value: str, expected: str) -> None:
 )
 def test_a_majority_is_more_than_half(held: int, points: int, expected: str) -> None:
     units = Units("e", "ratio", {str(i): F(1, 2) if i < held else F(2) for i in range(points)})
-    assert outcome({"at_majority": {"endpoint": "e", "below": 1}}, Court(e=units)) == expected
+    assert outcome({"at_majority": {"endpoint": "e", "below": 1}}, Given(e=units)) == expected
 
 
 def test_a_named_point_that_is_missing_is_not_evaluable_and_never_false() -> None:
     units = Units("e", "ratio", {"0": F(2)})
     for criterion in ("at_every", "at_majority"):
         assert (
-            outcome({criterion: {"endpoint": "e", "points": ["0", "20"], "below": 1}}, Court(e=units))
+            outcome({criterion: {"endpoint": "e", "points": ["0", "20"], "below": 1}}, Given(e=units))
             == "not_evaluable"
         )
 
 
 def test_named_points_leave_the_others_out() -> None:
     units = Units("e", "ratio", {"0": F(2), "20": F(1, 2)})
-    assert outcome({"at_every": {"endpoint": "e", "points": ["20"], "below": 1}}, Court(e=units)) == "pass"
+    assert outcome({"at_every": {"endpoint": "e", "points": ["20"], "below": 1}}, Given(e=units)) == "pass"
 
 
 def test_an_estimate_needs_every_unit_and_its_bound() -> None:
     rule = {"estimate": {"endpoint": "e", "at_least": "0.15", "lower_above": "0.05", "level": "0.95"}}
     level = F(19, 20)
     good = Units("e", "share", {"a": F(2, 10), "b": F(3, 10)}, lower={("", level): F(6, 100)})
-    assert outcome(rule, Court(e=good)) == "pass"
+    assert outcome(rule, Given(e=good)) == "pass"
     tie = Units("e", "share", {"a": F(2, 10)}, lower={("a", level): F(5, 100)})
-    assert outcome(rule, Court(e=tie)) == "fail"
+    assert outcome(rule, Given(e=tie)) == "fail"
     low = Units("e", "share", {"a": F(2, 10), "b": F(14, 100)}, lower={("", level): F(6, 100)})
-    assert outcome(rule, Court(e=low)) == "fail"
+    assert outcome(rule, Given(e=low)) == "fail"
     unknown = Units("e", "share", {"a": F(2, 10)}, lower={("a", F(9, 10)): F(6, 100)})
-    assert outcome(rule, Court(e=unknown)) == "not_evaluable"
+    assert outcome(rule, Given(e=unknown)) == "not_evaluable"
 
 
 def test_a_false_part_decides_an_estimate_even_where_its_bound_is_unknown() -> None:
     rule = {"estimate": {"endpoint": "e", "at_least": "0.15", "lower_above": "0.05"}}
-    assert outcome(rule, Court(e=Units("e", "share", {"a": F(1, 10)}))) == "fail"
+    assert outcome(rule, Given(e=Units("e", "share", {"a": F(1, 10)}))) == "fail"
 
 
 @pytest.mark.parametrize(
     ("one", "one_value", "several"), [(4, "pass", "fail"), (0, "fail", "pass"), (3, "fail", "fail")]
 )
 def test_invariants_count_groups(one: int, one_value: str, several: str) -> None:
-    court = Court(e=Groups("e", "groups", 4, one))
-    assert outcome({"invariant": {"endpoint": "e", "each_group_has": "one_value"}}, court) == one_value
-    assert outcome({"invariant": {"endpoint": "e", "each_group_has": "several_values"}}, court) == several
+    given = Given(e=Groups("e", "groups", 4, one))
+    assert outcome({"invariant": {"endpoint": "e", "each_group_has": "one_value"}}, given) == one_value
+    assert outcome({"invariant": {"endpoint": "e", "each_group_has": "several_values"}}, given) == several
 
 
 TRUE, FALSE = {"holds": "P"}, {"holds": "F"}
@@ -224,35 +234,35 @@ NOT_RUN, UNKNOWN = (
 )
 def test_logic_has_three_values(clauses: list[object], all_of: str, any_of: str) -> None:
     for order in (clauses, clauses[::-1]):
-        assert outcome({"all": order}, Court()) == all_of
-        assert outcome({"any": order}, Court()) == any_of
+        assert outcome({"all": order}, Given()) == all_of
+        assert outcome({"any": order}, Given()) == any_of
 
 
 @pytest.mark.parametrize(
     ("rule", "expected"), [(TRUE, "fail"), (FALSE, "pass"), (NOT_RUN, "not_run"), (UNKNOWN, "not_evaluable")]
 )
 def test_not_swaps_true_and_false_only(rule: object, expected: str) -> None:
-    assert outcome({"not": rule}, Court()) == expected
+    assert outcome({"not": rule}, Given()) == expected
 
 
 def test_de_morgan() -> None:
     for one, other in product((TRUE, FALSE, NOT_RUN, UNKNOWN), repeat=2):
-        left = outcome({"not": {"all": [one, other]}}, Court())
-        right = outcome({"any": [{"not": one}, {"not": other}]}, Court())
+        left = outcome({"not": {"all": [one, other]}}, Given())
+        right = outcome({"any": [{"not": one}, {"not": other}]}, Given())
         assert left == right
 
 
 def test_a_hypothesis_that_is_void_is_unknown_to_those_that_refer_to_it() -> None:
-    assert outcome({"holds": "V"}, Court()) == "not_evaluable"
-    assert outcome({"holds": "N"}, Court()) == "not_run"
+    assert outcome({"holds": "V"}, Given()) == "not_evaluable"
+    assert outcome({"holds": "N"}, Given()) == "not_run"
 
 
 def test_reported_evidence_taints_the_clause_that_decides_and_no_other() -> None:
-    court = Court(r=Scalar("r", "share", F(1), "reported"), c=Scalar("c", "share", F(0)))
+    given = Given(r=Scalar("r", "share", F(1), "reported"), c=Scalar("c", "share", F(0)))
     rules = [{"rate": {"endpoint": "r", "above": 0}}, {"rate": {"endpoint": "c", "above": 0}}]
-    clause = judge(CRITERION.validate_python({"all": rules}), court)
+    clause = judge(CRITERION.validate_python({"all": rules}), given)
     assert (clause.outcome, clause.evidence) == ("fail", "recomputed")
-    clause = judge(CRITERION.validate_python({"any": rules}), court)
+    clause = judge(CRITERION.validate_python({"any": rules}), given)
     assert (clause.outcome, clause.evidence) == ("pass", "reported")
 
 
@@ -289,9 +299,9 @@ ABOVE = censored(None, 80, 100)  # known to lie strictly above 20
 def test_a_censored_difference_decides_where_its_bound_does(
     measured: Steps, bound: dict[str, int], expected: str
 ) -> None:
-    assert outcome({"every_seed": {"endpoint": "e", **bound}}, Court(e=measured)) == expected
+    assert outcome({"every_seed": {"endpoint": "e", **bound}}, Given(e=measured)) == expected
 
 
 def test_a_bound_at_exactly_one_monte_carlo_sd_is_undecided() -> None:
     rule = {"interval": {"endpoint": "e", "lower_above": 0}}
-    assert outcome(rule, Court(ends=(F(1, 4), F(1)), mc_sd=0.25, e=paired([0]))) == "inconclusive"
+    assert outcome(rule, Given(ends=(F(1, 4), F(1)), mc_sd=F(1, 4), e=paired([0]))) == "inconclusive"
