@@ -21,7 +21,7 @@ FLOORS = {
     },
     "prereg_kit.plan": {
         "fields": 0, "endpoint": 1, "criteria": 2, "hypothesis": 3, "matrix": 3, "parts": 3, "amendment": 3, "words": 4, "plan": 5, "planned_pairs": 6,
-        "yaml_file": 5, "file": 6, "history": 7, "text": 8, "__init__": 9,
+        "yaml_file": 5, "file": 6, "history": 7, "text": 8, "blame": 8, "__init__": 9,
     },
     "prereg_kit.registers": {"formats": 0, "cells": 1, "file": 2},
     "prereg_kit.evidence": {

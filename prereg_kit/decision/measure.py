@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from prereg_kit.decision import contrasts, presence, reported, series
-from prereg_kit.decision.request import Request, arms_of
+from prereg_kit.decision.request import Request
 from prereg_kit.errors import RegisterError
 from prereg_kit.plan.criteria.measured import Groups, Measured, Scalar, Units
 from prereg_kit.plan.criteria.rule import about_endpoints
@@ -24,6 +24,7 @@ from prereg_kit.plan.endpoint import (
     Selected,
     Series,
     StepsToThreshold,
+    arms_of,
 )
 from prereg_kit.registers import cells
 from prereg_kit.registers.cells.selection import require_plan_columns
@@ -83,9 +84,10 @@ def _require_columns(request: Request) -> None:
     at = f"endpoints.{request.name}"
     named: list[tuple[str | None, str]] = [(endpoint.value, f"{at}.value")]
     named += [(column, f"{at}.where") for column in endpoint.where]
-    if not isinstance(endpoint, Mean):
+    compared = arms_of(endpoint, request.effective.plan.arms)
+    if compared is not None and not isinstance(endpoint, Mean):
         own = "arms" if endpoint.arms is None else f"{at}.arms"
-        named.append((arms_of(request)[0], f"{own}.column"))
+        named.append((compared.column, f"{own}.column"))
     if isinstance(endpoint, StepsToThreshold):
         named.append((endpoint.axis, f"{at}.axis"))
     elif endpoint.over is not None:
