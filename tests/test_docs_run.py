@@ -71,5 +71,5 @@ def test_from_a_csv_to_an_outcomes_table(work: Path) -> None:
 def test_the_first_look_at_the_simulator(work: Path) -> None:
     (work / "examples").symlink_to(ROOT / "examples")
     done = run_page(ROOT / "docs/simulator.md", work)
-    assert done["sh"] == 1
+    assert done["sh"] == 2
     assert done["text"] == 1
