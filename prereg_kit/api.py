@@ -7,7 +7,7 @@ decide(plan, {"episodes": frame})            # displays as a table in a notebook
 
 from __future__ import annotations
 
-import html
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,48 +33,24 @@ class Result(Decided):
     """The verdicts as a notebook shows them; `to_frame()` gives the outcomes table as a pandas DataFrame."""
 
     def to_frame(self) -> Any:  # noqa: ANN401 - pandas is imported at the user's edge only
-        """One row per hypothesis and reading: outcome, evidence, estimate, interval, rule."""
+        """Each hypothesis and reading in a row: outcome, what qualifies it, estimate, both intervals, rule, remarks."""
         import pandas as pd
 
-        return pd.DataFrame(self._rows()).set_index("hypothesis")
+        from prereg_kit.report.notebook import frame_rows
 
-    def _rows(self) -> list[dict[str, object]]:
-        rows: list[dict[str, object]] = []
-        for name, verdict in self.verdicts.hypotheses.items():
-            readings = {
-                name: verdict,
-                **{f"{name} ({key})": value for key, value in verdict.readings.items()},
-            }
-            for label, each in readings.items():
-                rows.append(
-                    {
-                        "hypothesis": label,
-                        "outcome": each.result or each.outcome,
-                        "evidence": each.evidence,
-                        "effect established": each.interval_excludes_zero,
-                        "estimate": None if each.estimate is None else each.estimate.value,
-                        "level": None if each.interval is None else each.interval.level,
-                        "lower": None if each.interval is None else each.interval.lower,
-                        "upper": None if each.interval is None else each.interval.upper,
-                        "rule": each.rule,
-                    }
-                )
-        return rows
+        return pd.DataFrame(frame_rows(self.verdicts)).set_index("hypothesis")
+
+    def __repr__(self) -> str:
+        counts = Counter(verdict.outcome for verdict in self.verdicts.hypotheses.values())
+        found = ", ".join(f"{number} {outcome}" for outcome, number in counts.items()) or "no hypotheses"
+        frozen = "frozen" if self.verdicts.plan.frozen else "not frozen"
+        return f"<Result of plan {self.verdicts.plan.id!r} ({frozen}): {found}>"
 
     def _repr_html_(self) -> str:
-        """The outcomes table for a notebook; every text is escaped."""
-        rows = self._rows()
-        cells = ["".join(f"<td>{html.escape(_shown(value))}</td>" for value in row.values()) for row in rows]
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in (rows[0] if rows else ()))
-        banners = "".join(f"<p><b>{html.escape(label)}</b></p>" for label in self.verdicts.labels)
-        body = "".join(f"<tr>{line}</tr>" for line in cells)
-        return f"{banners}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        """The outcomes for a notebook, with the banners and what qualifies each outcome; every text is escaped."""
+        from prereg_kit.report.notebook import html_table
 
-
-def _shown(value: object) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+        return html_table(self.verdicts)
 
 
 def load_plan(source: PathLike | bytes, root: PathLike | None = None) -> LoadedPlan:

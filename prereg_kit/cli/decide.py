@@ -53,7 +53,8 @@ def command(
     if as_json:
         click.echo(readable_json(result.verdicts.to_json()).decode(), nl=False)
     else:
-        from prereg_kit.cli.output import console, print_verdicts
+        from prereg_kit.cli.terminal import console
+        from prereg_kit.cli.verdict_text import print_verdicts
 
         print_verdicts(result.verdicts, console())
     return deciding.exit_code(result.verdicts) if exit_code else 0

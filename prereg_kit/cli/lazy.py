@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import io
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -17,7 +18,7 @@ from typing import Any
 import click
 
 from prereg_kit.errors import PreregError
-from prereg_kit.foundation.visible import terminal_line
+from prereg_kit.foundation.visible import ERRORS, terminal_line
 
 DEBUG = "PREREG_DEBUG"
 READER_GONE = 141
@@ -86,6 +87,7 @@ def run(group: click.Group, name: str) -> None:
     ended. A refusal of the system is 3 where something could not be reached and 1 otherwise, for instance a full
     disk; an error that nobody foresaw is 3, since whatever was being checked was not.
     """
+    _write_what_the_terminal_lacks()
     try:
         try:
             result = group.main(prog_name=name, standalone_mode=False)
@@ -101,6 +103,13 @@ def run(group: click.Group, name: str) -> None:
         code = _told(error, name)
         _silence()
     sys.exit(code)
+
+
+def _write_what_the_terminal_lacks() -> None:
+    """Let stdout and stderr write a character that their encoding lacks in ASCII, and not end midway."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=ERRORS)
 
 
 def _told(error: BaseException, name: str) -> int:

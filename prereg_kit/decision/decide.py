@@ -13,12 +13,10 @@ from prereg_kit.decision.ledger import counted_runs, ledger
 from prereg_kit.decision.predictions import gate_verdict, prediction_verdict, summary
 from prereg_kit.decision.request import AlongAxis
 from prereg_kit.decision.stability import stability
-from prereg_kit.decision.verdict import AmendmentRef, PlanRef, RegisterRef, Verdicts
+from prereg_kit.decision.verdict import UNFROZEN, AmendmentRef, PlanRef, RegisterRef, Verdicts
 from prereg_kit.plan.history import EffectivePlan
 from prereg_kit.registers.cells import Source
 from prereg_kit.registers.formats import RunRow
-
-UNFROZEN = "PLAN NOT FROZEN: these rules could have been written after the results"
 
 
 @dataclass(frozen=True)

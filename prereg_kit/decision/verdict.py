@@ -31,6 +31,8 @@ __all__ = [
 ]  # fmt: skip
 
 FORMAT: Final = "prereg.verdicts/1"
+UNFROZEN: Final = "PLAN NOT FROZEN: these rules could have been written after the results"
+"""The banner over every output of a plan that is not frozen."""
 
 
 class Stability(Record):

@@ -22,6 +22,7 @@ from prereg_kit.design.operating import Worth, rule_of, unit_of, worth
 from prereg_kit.design.partition import Partition, examine
 from prereg_kit.errors import PreregError
 from prereg_kit.foundation.durable import write_bytes
+from prereg_kit.foundation.html_table import safe, table
 from prereg_kit.plan.criteria.measured import Paired, Units
 from prereg_kit.plan.criteria.possible import Point, PossibleRegister
 from prereg_kit.plan.criteria.rule import endpoints_of
@@ -57,7 +58,7 @@ class Finding:
         }  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CheckReport:
     """Findings, operating characteristics per hypothesis, and notes that are no defects."""
 
@@ -78,6 +79,23 @@ class CheckReport:
         """The report with findings that only a repository can show."""
         return replace(self, findings=(*self.findings, *more))
 
+    def __repr__(self) -> str:
+        against = f"{len(self.findings)} findings" if self.findings else "nothing stands against the freeze"
+        return f"<CheckReport of plan {self.plan!r}: {against}>"
+
+    def _repr_html_(self) -> str:
+        """The report for a notebook: findings, what each rule is worth, notes; every text is escaped."""
+        said = f"Plan {self.plan}, sha256 {self.digest}"
+        against = f"{len(self.findings)} findings" if self.findings else "Nothing stands against the freeze."
+        parts = [f"<p>{safe(said)}</p><p><b>{safe(against)}</b></p>"]
+        if self.findings:
+            rows = [[[each.code], [each.hypothesis or "-"], [each.message]] for each in self.findings]
+            parts.append(table(("finding", "hypothesis", "what stands against the freeze"), rows))
+        if counted := [each for each in self.worth if each.counted]:
+            parts.append(table(("hypothesis", "what its rule is worth"), _worth_rows(counted)))
+        parts += [f"<p><small>note: {safe(note)}</small></p>" for note in self.notes]
+        return "".join(parts)
+
     def to_json(self) -> dict[str, Any]:
         """The `prereg.check/1` object."""
         return {
@@ -97,6 +115,16 @@ class CheckReport:
             },
             "notes": list(self.notes),
         }
+
+
+def _worth_rows(counted: Sequence[Worth]) -> Iterator[list[list[str]]]:
+    """For each rule its sentence and the share of studies that pass, at each effect and seed deviation tried."""
+    for each in counted:
+        cells = (
+            f"true effect {cell.effect:+.3g}, sd {cell.seed_sd:.3g}: {cell.passing:.3f} pass"
+            for cell in each.cells
+        )
+        yield [[each.hypothesis], [each.sentence, *cells]]
 
 
 def check(effective: EffectivePlan, sample: Registers | None = None) -> CheckReport:

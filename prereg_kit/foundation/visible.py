@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import unicodedata
 
@@ -27,10 +28,45 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(
-        f"[U+{ord(c):04X}]" if c not in "\t\n\r" and unicodedata.category(c) in _HIDDEN else c for c in text
+        _written_out(c) if c not in "\t\n\r" and unicodedata.category(c) in _HIDDEN else c for c in text
     )
+
+
+def _written_out(c: str) -> str:
+    return f"[U+{ord(c):04X}]"
 
 
 def terminal_line(text: str) -> str:
     """`text` as one line of a terminal: `visible`, breaks and tabs become a space, blanks at the start stay."""
     return visible(_BREAKS.sub(" ", text))
+
+
+_PLAIN = {
+    "\u2713": "+", "\u2717": "x", "\u2248": "~", "\u2205": "0", "\u25cb": "o", "\u00b7": "-", "\u2026": "...",
+    "\u2265": ">=", "\u2264": "<=", "\u2212": "-", "\u2013": "-", "\u2014": "-", "\u00d7": "x", "\u00b1": "+-",
+    "\u2192": "->", "\u2190": "<-", "\u00a0": " ", "\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"',
+    "\u00b5": "u", "\u00b2": "2",
+}  # fmt: skip
+ERRORS = "prereg-visible"
+"""The name of the codec error handler that `as_encodable` is; for streams of a terminal."""
+
+
+def as_encodable(text: str, encoding: str) -> str:
+    """`text` with each character that `encoding` lacks in ASCII: `>=` for the sign, `[U+4E2D]` where none is known."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.encode(encoding, ERRORS).decode(encoding)
+    except LookupError:
+        return as_encodable(text, "ascii")
+    return text
+
+
+def _replaced(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(c) or _written_out(c) for c in lacking), error.end
+
+
+codecs.register_error(ERRORS, _replaced)

@@ -1,14 +1,18 @@
 """Reports: `prereg.verdicts/1` as Markdown, one self-contained HTML page, LaTeX or CSV; nothing is recomputed.
 
-    rounding      one rule for every printed number
-    escape        hostile text made safe, per format
-    outcome_rows  one hypothesis as words and printed numbers
-    page          everything that a format prints, laid out
-    tables        the tables that Markdown, LaTeX and CSV share
-    geometry      positions for the plots of the page
-    environment   the jinja2 environments; escaping always on
-    writers       a laid-out page as the text of one format
-    sandbox       templates that came from elsewhere, in a bounded child process
+    rounding        one rule for every printed number
+    words           outcomes and standing sentences
+    interval_words  how an interval was made
+    spread          many values: a summary and a histogram
+    clause_lines    one criterion: what was found, its bound, its margin
+    qualifications  what a reader must know before believing an outcome
+    outcome_rows    one hypothesis as words and printed numbers
+    page            everything that a format prints, laid out
+    tables          the tables that the formats share; `flat_outcomes` those for a spreadsheet
+    geometry        positions for the plots of the page
+    formats         one module for each format: escaping, template, variables
+    environment     the jinja2 environments; escaping always on
+    sandbox         templates that came from elsewhere, in a bounded child process
 
 This package owns jinja2. `load` reads a file, `render` is pure.
 """
@@ -22,11 +26,11 @@ from typing import Any
 from prereg_kit.decision.verdict import Verdicts
 from prereg_kit.decision.verdict import read as read_verdicts
 from prereg_kit.errors import DocumentError, NotCheckedError, UsageError, Where
-from prereg_kit.report.escape import FORMATS, Format
+from prereg_kit.report.formats import FORMATS, Format, named, own_name
 from prereg_kit.report.page import build
 from prereg_kit.report.tables import NAMES as TABLES
 
-__all__ = ["FORMATS", "MAX_BYTES", "TABLES", "Format", "load", "render"]
+__all__ = ["FORMATS", "MAX_BYTES", "TABLES", "Format", "load", "own_name", "render"]
 
 MAX_BYTES = 64 << 20
 
@@ -93,10 +97,9 @@ def render(
     Raises:
         UsageError: an unknown format or table.
     """
-    from prereg_kit.report import writers
+    from prereg_kit.report import environment
 
-    if format not in FORMATS:
-        raise UsageError("unknown format", expected=", ".join(FORMATS), found=format)
+    chosen = named(format)
     if table not in TABLES:
         raise UsageError("unknown table", expected=", ".join(TABLES), found=table)
-    return writers.write(build(verdicts, title), format, table)
+    return environment.write(build(verdicts, title), chosen, table)

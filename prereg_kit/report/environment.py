@@ -1,7 +1,7 @@
-"""The jinja2 environments, one per output format: escaping is chosen by the format's name and is always on.
+"""The jinja2 environments: escaping is the format's own and is always on.
 
-HTML uses automatic escaping. The other formats escape in `finalize`, which jinja2 applies to every printed
-expression and to none of the template's own text. No template of ours marks data as safe.
+Every printed expression passes through the format's escaper in `finalize`, which jinja2 applies to none of the
+template's own text; HTML is escaped by jinja2 after it. No template of ours marks data as safe.
 """
 
 from __future__ import annotations
@@ -12,54 +12,34 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from prereg_kit.report import escape
-from prereg_kit.report.escape import Format
-
-_ESCAPERS: dict[str, Callable[[str], str]] = {
-    "md": escape.markdown,
-    "latex": escape.latex,
-    "csv": escape.csv_field,
-}
+from prereg_kit.report.formats.format import ReportFormat
+from prereg_kit.report.page import Page
 
 
-def finalizer(output: Format) -> Callable[[Any], Any]:
-    """What every printed expression passes through in this format."""
-    if output == "html":
-        return _html
-    escaper = _ESCAPERS[output]
-    return lambda value: (
-        value if _is_undefined(value) else escaper(value if isinstance(value, str) else str(value))
-    )
+def write(page: Page, output: ReportFormat, table: str) -> str:
+    """`page` in one format; `table` names the one table of a CSV."""
+    return environment(output).get_template(output.template).render(output.context(page, table))
 
 
-def _is_undefined(value: Any) -> bool:  # noqa: ANN401 - whatever a template prints
-    return isinstance(value, StrictUndefined)
-
-
-def _html(value: Any) -> Any:  # noqa: ANN401
-    # A Markup value was made by escaping already; only text that is still data is cleaned.
-    return escape.html_text(value) if type(value) is str else value
-
-
-def environment(output: Format) -> Environment:
+def environment(output: ReportFormat) -> Environment:
     """The environment for our own templates in one format."""
     return Environment(
         loader=PackageLoader("prereg_kit.report", "templates"),
-        autoescape=output == "html",  # noqa: S701 - the other formats escape in finalize
-        finalize=finalizer(output),
+        autoescape=output.markup,  # noqa: S701 - the other formats escape in finalize
+        finalize=_finalizer(output),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        newline_sequence="\r\n" if output == "csv" else "\n",  # RFC 4180, section 2
+        newline_sequence=output.line_end,
     )
 
 
-def sandbox(output: Format) -> ImmutableSandboxedEnvironment:
+def sandbox(output: ReportFormat) -> ImmutableSandboxedEnvironment:
     """The environment for a template that came from elsewhere: no attributes of Python, no files, no chance."""
     made = ImmutableSandboxedEnvironment(
-        autoescape=output == "html",
-        finalize=finalizer(output),
+        autoescape=output.markup,
+        finalize=_finalizer(output),
         undefined=StrictUndefined,
         keep_trailing_newline=True,
     )
@@ -68,3 +48,16 @@ def sandbox(output: Format) -> ImmutableSandboxedEnvironment:
     for name in ("random", "safe"):  # chance, and a way around the escaping
         made.filters.pop(name, None)
     return made
+
+
+def _finalizer(output: ReportFormat) -> Callable[[Any], Any]:
+    def markup(value: Any) -> Any:  # noqa: ANN401 - whatever a template prints
+        # A Markup value was made by escaping already; only text that is still data is cleaned.
+        return output.escape(value) if type(value) is str else value
+
+    def plain(value: Any) -> Any:  # noqa: ANN401
+        if isinstance(value, StrictUndefined):
+            return value
+        return output.escape(value if isinstance(value, str) else str(value))
+
+    return markup if output.markup else plain

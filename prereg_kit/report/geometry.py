@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from prereg_kit.decision.verdict import Figure, LedgerRow, Verdict
-from prereg_kit.report import rounding
-from prereg_kit.report.outcome_rows import Row, leaves
+from prereg_kit.report import rounding, spread
+from prereg_kit.report.clause_lines import leaves
+from prereg_kit.report.outcome_rows import Row, bounds_of
 from prereg_kit.report.page import Page, PredictionRow
 
 _MAX_TICKS = 6
@@ -67,13 +68,27 @@ def _scale(values: Iterable[float]) -> Scale:
 
 
 @dataclass(frozen=True)
+class Column:
+    """One bar of a histogram: its start and width in percent, its height in (0, 1], what it counts."""
+
+    x: float
+    width: float
+    height: float
+    label: str
+
+
+@dataclass(frozen=True)
 class ForestRow:
-    """One line of the forest plot; positions in percent, None for what there is not."""
+    """One line of the forest plot; positions in percent, None for what there is not.
+
+    `dots` are single values, `columns` their histogram where they are many; one of the two is empty.
+    """
 
     row: Row
     estimate: float | None
     interval: tuple[float, float] | None
     dots: tuple[Mark, ...]
+    columns: tuple[Column, ...]
     bounds: tuple[Mark, ...]
     spoken: str
 
@@ -87,17 +102,6 @@ class Panel:
     ticks: tuple[Mark, ...]
     zero: float | None
     rows: tuple[ForestRow, ...]
-
-
-def _bounds(verdict: Verdict) -> list[tuple[float, str]]:
-    found: dict[float, str] = {}
-    for clause in leaves(verdict.clauses):
-        if clause.endpoint in {None, verdict.endpoint}:
-            for bound in clause.bounds:
-                text = rounding.digits(bound.value, verdict.unit)
-                short = text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
-                found.setdefault(bound.value, "0" if bound.value == 0 else short)
-    return list(found.items())
 
 
 def _dots(verdict: Verdict) -> dict[str, Figure]:
@@ -116,9 +120,8 @@ def _spoken(row: Row) -> str:
         parts.append(f"interval {row.interval}")
     if row.per_seed:
         parts.append(f"per seed or run {row.seeds}")
-    bounds = _bounds(row.source)
-    if bounds:
-        parts.append("bounds of the rule " + ", ".join(text for _, text in bounds))
+    if bounds := bounds_of(row.source):
+        parts.append("bounds of the rule " + ", ".join(bounds.values()))
     return "; ".join(parts)
 
 
@@ -132,17 +135,26 @@ def _values(verdict: Verdict) -> list[float]:
 def _forest_row(row: Row, scale: Scale) -> ForestRow:
     verdict = row.source
     interval = verdict.interval
+    single = _dots(verdict)
     return ForestRow(
         row=row,
         estimate=scale.x(verdict.estimate.value) if verdict.estimate else None,
         interval=(scale.x(interval.lower), scale.x(interval.upper)) if interval else None,
         dots=tuple(
             Mark(scale.x(number.value), f"{name}: {rounding.figure(number, verdict.unit, signed=row.signed)}")
-            for name, number in _dots(verdict).items()
+            for name, number in single.items()
+            if len(single) <= spread.MOST_LISTED
         ),
-        bounds=tuple(Mark(scale.x(bound), text) for bound, text in _bounds(verdict)),
+        columns=tuple(_column(part, scale, verdict.unit) for part in spread.histogram(single)),
+        bounds=tuple(Mark(scale.x(bound), text) for bound, text in bounds_of(verdict).items()),
         spoken=_spoken(row),
     )
+
+
+def _column(part: spread.Bin, scale: Scale, unit: str | None) -> Column:
+    left, right = scale.x(part.low), scale.x(part.high)
+    ends = f"{rounding.digits(part.low, unit)} to {rounding.digits(part.high, unit)}"
+    return Column(left, max(0.3, round(right - left, 2)), part.height, f"{part.count} values from {ends}")
 
 
 def _by_size(rows: list[Row]) -> list[list[Row]]:
@@ -161,7 +173,11 @@ def _by_size(rows: list[Row]) -> list[list[Row]]:
 
 
 def _panel(unit: str, signed: bool, rows: list[Row]) -> Panel:
-    values = [v for row in rows for v in [*_values(row.source), *(bound for bound, _ in _bounds(row.source))]]
+    values = [
+        v
+        for row in rows
+        for v in [*_values(row.source), *(bound for bound, _ in bounds_of(row.source).items())]
+    ]
     scale = _scale([*values, 0.0] if signed else values)
     words = {"pp": "percentage points"}.get(unit, unit)
     return Panel(

@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from prereg_kit.decision.guards import sentences as sentences_of_guards
-from prereg_kit.decision.verdict import Outcome, PredictionVerdict, Verdicts
+from prereg_kit.decision.verdict import UNFROZEN, Outcome, PredictionVerdict, Verdicts
 from prereg_kit.foundation.visible import hidden
 from prereg_kit.report import rounding
-from prereg_kit.report.outcome_rows import MARKS, WORDS, ClauseLine, Row, clause_line, rows, sentences, shown
+from prereg_kit.report.clause_lines import ClauseLine, clause_line
+from prereg_kit.report.outcome_rows import Row, rows
+from prereg_kit.report.words import ESTABLISHED, MARKS, REPORTED_NOTE, STARRED, WORDS, sentences, shown
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,12 @@ class Page:
     ledger_summary: str
     guards: tuple[str, ...]
     source: Verdicts
-    rounding_rule: str = rounding.RULE
+
+    @property
+    def legend(self) -> tuple[str, ...]:
+        """What the columns and marks of the outcomes table mean."""
+        starred = (STARRED,) if any(row.qualified for row in self.rows) else ()
+        return (ESTABLISHED, REPORTED_NOTE, *starred, rounding.RULE)
 
 
 def _prediction(name: str, verdict: PredictionVerdict, reading: str) -> PredictionRow:
@@ -105,7 +112,7 @@ def _banners(verdicts: Verdicts, title: str) -> tuple[str, ...]:
         labels.append(plan.label)
     said = " ".join(labels).lower()
     if not plan.frozen and "unfrozen" not in said and "not frozen" not in said:
-        labels.append("UNFROZEN PLAN: its rules could have been written after the data")
+        labels.append(UNFROZEN)
     if plan.kind == "retrospective" and "retrospective" not in said:
         labels.append("Retrospective: a re-expression of rules whose results were already known")
     marks = hidden(json.dumps([title, verdicts.to_json()], ensure_ascii=False))

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from prereg_kit.decision.verdict import Verdicts
 from prereg_kit.errors import NotCheckedError, RenderError, Where
-from prereg_kit.report.escape import Format
+from prereg_kit.report.formats import Format
 from prereg_kit.report.page import Page, build
 
 CPU_SECONDS = 5
@@ -49,7 +49,10 @@ def context(page: Page) -> dict[str, Any]:
     return {
         "title": page.title,
         "banners": list(page.banners),
-        "rows": [plain(row) | {"name": row.name, "seeds": row.seeds} for row in page.rows],
+        "rows": [
+            plain(row) | {"name": row.name, "seeds": row.seeds, "remarks": list(row.remarks)}
+            for row in page.rows
+        ],
         "predictions": [plain(row) | {"name": row.name} for row in page.predictions],
         "gates": [plain(row) for row in page.gates],
         "verdicts": page.source.to_json(),

@@ -14,6 +14,7 @@ from jinja2.exceptions import SecurityError, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
 from prereg_kit.report.environment import sandbox
+from prereg_kit.report.formats import named
 
 _NAME = "<template>"
 # A block's text was escaped when it was made; outside HTML there is no type that says so, and it would be twice.
@@ -39,11 +40,11 @@ def _line(trace: TracebackType | None) -> int | None:
     return line
 
 
-def _check(environment: SandboxedEnvironment, source: str, output: str) -> None:
+def _check(environment: SandboxedEnvironment, source: str, *, blocks: bool) -> None:
     tree = environment.parse(source, filename=_NAME)
     for modifier in tree.find_all((nodes.EvalContextModifier, nodes.ScopedEvalContextModifier)):
         raise TemplateSyntaxError("the escaping cannot be changed by a template", modifier.lineno)
-    if output != "html":
+    if not blocks:
         for block in tree.find_all(_BLOCKS):
             raise TemplateSyntaxError(
                 "macro, call, filter and set blocks work in HTML only: elsewhere their text would be escaped twice",
@@ -52,9 +53,10 @@ def _check(environment: SandboxedEnvironment, source: str, output: str) -> None:
 
 
 def _render(request: dict[str, Any]) -> dict[str, Any]:
-    environment = sandbox(request["format"])
+    output = named(request["format"])
+    environment = sandbox(output)
     try:
-        _check(environment, request["template"], request["format"])
+        _check(environment, request["template"], blocks=output.markup)
         parts: list[str] = []
         size, largest = 0, request["limits"]["output"]
         for part in environment.from_string(request["template"]).generate(request["context"]):

@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 
 from prereg_kit.decision.verdict import LedgerRow
+from prereg_kit.plan.amendment import KNOWN_IN_WORDS
+from prereg_kit.report.flat_outcomes import outcomes as flat_outcomes
+from prereg_kit.report.flat_outcomes import values
 from prereg_kit.report.outcome_rows import Row
 from prereg_kit.report.page import Page
-from prereg_kit.report.rounding import NOTHING, digits
-
-NAMES = ("outcomes", "predictions", "gates", "ledger", "registers", "amendments")
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column: its heading and its share of the text width in hundredths (LaTeX)."""
-
-    heading: str
-    width: int
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of plain text; every row has as many cells as there are columns."""
-
-    name: str
-    title: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[str, ...], ...]
-    note: str = ""
-
-    def __post_init__(self) -> None:
-        assert all(len(row) == len(self.columns) for row in self.rows), self.name
+from prereg_kit.report.rounding import NOTHING
+from prereg_kit.report.table import Column, Table
 
 
 def _dash(text: str) -> str:
@@ -40,66 +21,28 @@ def _dash(text: str) -> str:
 
 def _outcome_row(row: Row) -> tuple[str, ...]:
     name = row.name + (" (primary)" if row.primary and row.reading else "")
-    verdict = row.verdict + (f": {row.result}" if row.result else "")
+    verdict = row.verdict + (f": {row.result}" if row.result else "") + row.star
+    established = row.established + (row.star if row.established != NOTHING else "")
+    interval = row.interval + (f", {row.interval_kind}" if row.interval_kind else "")
     return (
-        name, _dash(row.rule), row.estimate, row.interval, row.seeds, verdict, row.established, _dash(row.rule_from),
+        name, _dash(row.rule), row.estimate, interval, row.t_interval, row.seeds, verdict, established,
+        row.qualified_by, _dash(row.rule_from),
     )  # fmt: skip
 
 
 def outcomes(page: Page) -> Table:
-    """The outcomes table: "rule outcome" and "effect established" are different columns."""
-    widths = (11, 25, 9, 14, 15, 9, 8, 7)
+    """The outcomes table: "rule outcome" and "effect established" are different columns, each with its star."""
+    widths = (9, 18, 8, 13, 11, 12, 8, 7, 8, 5)
     headings = (
-        "Hypothesis", "Rule", "Estimate", "Registered interval", "Per seed or run", "Rule outcome",
-        "Effect established", "Rule from",
+        "Hypothesis", "Rule", "Estimate", "Registered interval", "t interval", "Per seed or run", "Rule outcome",
+        "Effect established", "Qualified by", "Rule from",
     )  # fmt: skip
     return Table(
         "outcomes",
         "Outcomes",
         tuple(map(Column, headings, widths)),
         tuple(map(_outcome_row, page.rows)),
-        "Effect established: the registered interval excludes zero. It stands beside the rule and is no part of it. "
-        "(reported): published elsewhere and not recomputed. " + page.rounding_rule,
-    )
-
-
-def _flat_row(row: Row) -> tuple[str, ...]:
-    verdict = row.source
-    estimate, interval = verdict.estimate, verdict.interval
-    return (
-        row.hypothesis,
-        row.reading,
-        row.statement,
-        row.rule,
-        row.rule_from,
-        row.endpoint,
-        row.unit,
-        digits(estimate.value, verdict.unit) if estimate else "",
-        row.exact,
-        estimate.evidence if estimate else "",
-        repr(interval.level) if interval else "",
-        digits(interval.lower, verdict.unit) if interval else "",
-        digits(interval.upper, verdict.unit) if interval else "",
-        interval.engine if interval else "",
-        row.seeds,
-        row.outcome,
-        row.evidence,
-        row.result,
-        row.established,
-        " ".join(row.reasons),
-    )
-
-
-def flat_outcomes(page: Page) -> Table:
-    """The outcomes for a spreadsheet: one number a cell, bare outcome words, rounded as everywhere else."""
-    headings = (
-        "hypothesis", "reading", "statement", "rule", "rule_from", "endpoint", "unit", "estimate", "estimate_exact",
-        "estimate_evidence", "interval_level", "interval_lower", "interval_upper", "interval_engine", "per_seed",
-        "outcome", "evidence", "result", "effect_established", "reasons", "guards_not_applied",
-    )  # fmt: skip
-    columns = tuple(Column(heading, 5) for heading in headings)
-    return Table(
-        "outcomes", "Outcomes", columns, tuple((*_flat_row(row), " ".join(page.guards)) for row in page.rows)
+        " ".join(page.legend),
     )
 
 
@@ -176,22 +119,25 @@ def registers(page: Page) -> Table:
 def amendments(page: Page) -> Table:
     """The amendments in force: what each changed and what was known."""
     rows = tuple(
-        (a.id, "; ".join(a.changes) or NOTHING, a.reason, a.known.replace("_", " "), a.digest)
+        (a.id, "; ".join(a.changes) or NOTHING, a.reason, KNOWN_IN_WORDS.get(a.known, a.known), a.digest)
         for a in page.source.plan.amendments
     )
     headings = ("Amendment", "Changes", "Reason", "Known when written", "Digest (SHA-256)")
     return Table("amendments", "Amendments", tuple(map(Column, headings, (10, 24, 24, 16, 24))), rows)
 
 
-_BUILDERS = {
+_ON_A_PAGE: dict[str, Callable[[Page], Table]] = {
     "outcomes": outcomes, "predictions": predictions, "gates": gates, "ledger": ledger, "registers": registers,
     "amendments": amendments,
 }  # fmt: skip
+_AS_CSV = _ON_A_PAGE | {"outcomes": flat_outcomes, "values": values}
+NAMES = tuple(_AS_CSV)
+"""The tables that CSV can be asked for."""
 
 
-def table(page: Page, name: str) -> Table:
-    """One table by its name (`NAMES`)."""
-    return _BUILDERS[name](page)
+def flat(page: Page, name: str) -> Table:
+    """One table by its name (`NAMES`), one number in a cell where a spreadsheet wants it."""
+    return _AS_CSV[name](page)
 
 
 def _without_empty(made: Table) -> Table:
@@ -203,6 +149,6 @@ def _without_empty(made: Table) -> Table:
 
 
 def all_tables(page: Page) -> tuple[Table, ...]:
-    """Every table that has rows, in reading order, as a reader wants it; `table` keeps every column."""
-    made = (table(page, name) for name in NAMES)
-    return tuple(t if t.name == "outcomes" else _without_empty(t) for t in made if t.rows)
+    """Every table that has rows, in reading order, without the columns that say nothing."""
+    made = (build(page) for build in _ON_A_PAGE.values())
+    return tuple(_without_empty(table) for table in made if table.rows)

@@ -62,7 +62,7 @@ def test_the_table_is_a_frame_and_a_safe_page() -> None:
             tags.append(tag)
 
     Reader().feed(result._repr_html_())
-    assert set(tags) <= {"p", "b", "table", "thead", "tbody", "tr", "th", "td"}
+    assert set(tags) <= {"p", "b", "table", "thead", "tbody", "tr", "th", "td", "br", "small"}
 
 
 def test_check_takes_a_plan_and_a_sample() -> None:

@@ -9,6 +9,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -21,10 +22,24 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 from prereg_kit import report
-from prereg_kit.cli.output import print_verdicts
-from prereg_kit.decision.verdict import Clause, Figure, Interval, PlanRef, Reason, Verdict, Verdicts
+from prereg_kit.cli.verdict_text import print_verdicts
+from prereg_kit.decision.verdict import (
+    Clause,
+    Figure,
+    Interval,
+    PlanRef,
+    Reason,
+    Stability,
+    Verdict,
+    Verdicts,
+)
 from prereg_kit.errors import DocumentError, NotCheckedError, UsageError
-from prereg_kit.report import escape, geometry, rounding
+from prereg_kit.foundation.visible import one_line, visible
+from prereg_kit.report import formats, geometry, rounding, spread
+from prereg_kit.report.flat_outcomes import HEADINGS
+from prereg_kit.report.formats.csv import csv_text
+from prereg_kit.report.formats.latex import latex
+from prereg_kit.report.formats.markdown import markdown
 from prereg_kit.report.page import build
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "report"
@@ -127,8 +142,8 @@ def test_summaries_count_reported_passes_apart() -> None:
 
 @pytest.mark.parametrize("output", ["md", "html", "latex"])
 def test_an_unfrozen_plan_is_announced_even_if_no_label_says_so(output: report.Format) -> None:
-    assert "UNFROZEN PLAN" in report.render(one(frozen=False), output)
-    assert "UNFROZEN" not in report.render(one(frozen=True), output)
+    assert "PLAN NOT FROZEN" in report.render(one(frozen=False), output)
+    assert "NOT FROZEN" not in report.render(one(frozen=True), output)
     assert "etrospective" in report.render(one(kind="retrospective"), output)
 
 
@@ -198,7 +213,7 @@ def test_what_is_written_reads_back_even_where_a_gate_is_unknown() -> None:
 
 
 def test_reading_and_printing_on_a_terminal_load_no_template_engine() -> None:
-    code = "import sys, prereg_kit.report, prereg_kit.cli.output; sys.exit('jinja2' in sys.modules)"
+    code = "import sys, prereg_kit.report, prereg_kit.cli.verdict_text; sys.exit('jinja2' in sys.modules)"
     assert (
         subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[3]).returncode
         == 0
@@ -249,16 +264,16 @@ def _cells(text: str) -> list[list[str]]:
 @quick
 @given(names, names)
 def test_markdown_cells_are_the_text_and_nothing_else(first: str, second: str) -> None:
-    table = f"| a | b |\n| --- | --- |\n| {escape.markdown(first)} | {escape.markdown(second)} |\n"
+    table = f"| a | b |\n| --- | --- |\n| {markdown(first)} | {markdown(second)} |\n"
     rows = _cells(table)
-    wanted = [re.sub(r"\s+", " ", escape.one_line(escape.visible(text))) for text in (first, second)]
+    wanted = [re.sub(r"\s+", " ", one_line(visible(text))) for text in (first, second)]
     assert [re.sub(r"\s+", " ", cell).strip() for cell in rows[1]] == [cell.strip() for cell in wanted]
 
 
 def test_markdown_of_hostile_names_keeps_its_rows() -> None:
     name = "a | b\n| c | <img src=x> `d` **e** [f](http://g) ![h](i) $j$ @k www.l.m"
     rows = _cells(report.render(one(Verdict(outcome="pass", rule=name), name), "md"))
-    assert all(len(row) == 8 for row in rows[:2])
+    assert all(len(row) == len(rows[0]) for row in rows[:2])
     assert rows[1][0] == rows[1][1] == " ".join(name.split())
     for live in ("<img", "http://", "$j$", "@k", "www.l"):
         assert live not in report.render(one(name=name), "md")
@@ -312,7 +327,7 @@ def test_no_element_or_attribute_comes_from_data(name: str) -> None:
         ("ul", ""),
         ("li", ""),
     }  # a banner
-    assert escape.html_text(hostile) in found.text
+    assert visible(hostile) in found.text
 
 
 def test_the_page_holds_no_script_and_loads_nothing() -> None:
@@ -365,7 +380,7 @@ def test_the_check_commands_cannot_be_left_by_a_name() -> None:
 @quick
 @given(names)
 def test_latex_leaves_no_special_character_bare(name: str) -> None:
-    text = escape.latex(name)
+    text = latex(name)
     assert "\n" not in text
     known = (
         r"\\(?:[&%$#_{}]|textbackslash|textasciitilde|textasciicircum|textless|textgreater|textbar|textquotedbl"
@@ -386,10 +401,10 @@ def test_latex_rows_have_the_same_separators() -> None:
 
 
 def test_latex_signs_ligatures_and_long_words() -> None:
-    assert escape.latex("≥ 3 − µ -0.5 a--b 中") == "$\\geq$ 3 $-$ \\textmu{} $-0.5$ a-{}-b {[}U+4E2D{]}"
-    assert escape.latex("e\u0301") == "é"
-    assert escape.latex("[a]*") == "{[}a{]}{*}"  # after a row's end these would be read as its options
-    assert escape.latex("a" * 64) == "\\preregsplit{" + "a" * 64 + "}"
+    assert latex("≥ 3 − µ -0.5 a--b 中") == "$\\geq$ 3 $-$ \\textmu{} $-0.5$ a-{}-b {[}U+4E2D{]}"
+    assert latex("e\u0301") == "é"
+    assert latex("[a]*") == "{[}a{]}{*}"  # after a row's end these would be read as its options
+    assert latex("a" * 64) == "\\preregsplit{" + "a" * 64 + "}"
 
 
 # --- CSV ------------------------------------------------------------------------------------------------------
@@ -404,18 +419,18 @@ def test_csv_reads_back_and_starts_no_formula(found: list[str]) -> None:
     text = report.render(made, "csv")
     rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     assert len(rows) == len(found) + 1
-    assert {len(row) for row in rows} == {21}
+    assert {len(row) for row in rows} == {len(HEADINGS)}
     assert text.endswith("\r\n")
     for name, row in zip(found, rows[1:], strict=True):
         cell = row[0]
-        assert cell.removeprefix("'") == escape.visible(name).removeprefix("'") or name == "-"
+        assert cell.removeprefix("'") == visible(name).removeprefix("'") or name == "-"
         if not re.fullmatch(r"[+-]?\d+(\.\d+)?(e[+-]?\d+)?", cell, flags=re.ASCII):
             assert cell.lstrip(" \u00a0")[:1] not in set("=+-@\t\r\n＝＋－＠") or not cell.strip()
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+cmd", "-x", "@SUM(A1)", "\t=1", "  =1", "＝1", "\r=1"])
 def test_csv_neutralises_formulas(name: str) -> None:
-    assert escape.csv_text(name) == "'" + name
+    assert csv_text(name) == "'" + name
 
 
 def test_csv_numbers_stay_numbers_and_words_stay_bare() -> None:
@@ -531,7 +546,7 @@ def test_tables_fit_the_terminal(width: int) -> None:
         "90 % [-0.37, +5.25] pp",
     ):
         assert whole in text, whole
-    assert ("0: +0.0538" in text) == (width >= 110)
+    assert "0: +0.0538" in text
 
 
 def test_words_stay_without_colour_and_colour_is_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -561,3 +576,181 @@ def test_the_parts_of_a_gap_of_means_are_no_dots_among_differences() -> None:
     level = gap.model_copy(update={"clauses": (clause.model_copy(update={"criterion": "estimate"}),)})
     rows = [line for panel in geometry.forest(build(one(level))) for line in panel.rows]
     assert [len(line.dots) for line in rows] == [2]
+
+
+# --- numbers near a bound, many values, narrow and plain terminals ------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "unit", "text"),
+    [
+        (3.27886, 3.279106, "nats", "3.2789"),  # both read 3.28 with two decimals, and one passes
+        (3.27925, 3.279106, "nats", "3.2792"),
+        (5.002, 5.0, "pp", "5.002"),
+        (3.279106, 3.279106, "nats", "3.279106"),  # equal, and 3.28 would read as above
+        (5.0, 5.0, "pp", "5.00"),  # equal to its bound: no digit tells them apart
+        (-0.00001, 0.0, "proportion", "-0.00001"),
+        (1e-17, 0.0, "proportion", "1.000e-17"),
+        (123456789.5, 123456789.0, "nats", "1.23456790e+8"),
+        (0.7, 0.03, "proportion", "0.7000"),  # far from its bound: as everywhere
+    ],
+)
+def test_a_number_has_the_digits_that_tell_it_from_its_bound(
+    value: float, bound: float, unit: str, text: str
+) -> None:
+    assert rounding.digits(value, unit, beside=(bound,)) == text
+
+
+@quick
+@given(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9), st.sampled_from(["pp", "proportion", "nats"]))
+def test_printed_value_and_bound_never_change_places(value: float, bound: float, unit: str) -> None:
+    shown = Fraction(rounding.digits(value, unit, beside=(bound,)))
+    exact = Fraction(rounding.bound(Figure(value=bound)))
+    assert exact == Fraction(repr(bound))
+    assert (shown > exact) == (Fraction(repr(value)) > exact)
+    assert (shown < exact) == (Fraction(repr(value)) < exact)
+
+
+@pytest.mark.parametrize("output", report.FORMATS)
+def test_pass_and_fail_beside_a_bound_read_differently_in_every_format(output: report.Format) -> None:
+    def loss(value: float, outcome: str) -> Verdict:
+        clause = Clause(
+            criterion="estimate", words="loss at most 3.279106", outcome="pass", endpoint="loss",
+            estimate=Figure(value=value), bounds=(Figure(value=3.279106),),
+        )  # fmt: skip
+        return Verdict(outcome=outcome, endpoint="loss", unit="nats", estimate=Figure(value=value), clauses=(clause,))  # type: ignore[arg-type]  # fmt: skip
+
+    for value, shown in ((3.27886, "3.2789"), (3.27925, "3.2792")):
+        text = report.render(one(loss(value, "pass")), output).replace("$", "")
+        assert shown in text
+        assert "3.279106" in text
+        assert "3.28 nats" not in text
+
+
+def test_many_pairs_become_a_summary_whose_numbers_are_the_values_own() -> None:
+    values = {str(i): Figure(value=i / 100) for i in range(-1000, 1000)}
+    row = build(one(Verdict(outcome="pass", endpoint="e", unit="pp", per_seed=values))).rows[0]
+    assert dict(row.per_seed) == {
+        "values": "2000",
+        "least": "-10.00 pp",
+        "lower quartile": "-5.01 pp",  # the 500th of 2000
+        "median": "-0.01 pp",
+        "upper quartile": "+4.99 pp",
+        "greatest": "+9.99 pp",
+        "below, at, above 0": "1000, 1, 999",
+    }
+    bins = spread.histogram(values)
+    assert sum(each.count for each in bins) == 2000
+    assert max(each.height for each in bins) == 1
+    rows = list(
+        csv.reader(
+            io.StringIO(report.render(one(row.source), "csv", table="values"), newline=""), strict=True
+        )
+    )
+    assert len(rows) == 2001  # all of them stand in a table of their own
+
+
+@pytest.mark.parametrize("output", report.FORMATS)
+def test_two_thousand_pairs_do_not_make_two_thousand_lines(output: report.Format) -> None:
+    values = {f"pair{i}": Figure(value=i / 7) for i in range(2000)}
+    clause = Clause(criterion="every_seed", words="w", outcome="pass", endpoint="e", per_unit=values)
+    text = report.render(
+        one(Verdict(outcome="pass", endpoint="e", per_seed=values, clauses=(clause,))), output
+    )
+    assert "pair1999" not in text
+    assert "2000" in text
+    assert len(text) < 60_000
+
+
+@pytest.mark.parametrize("width", [20, 34, 40, 50, 59, 60, 70, 80, 110, 200])
+def test_a_narrow_terminal_keeps_names_and_whole_numbers(width: int) -> None:
+    lines = _printed(EXAMPLE, width).splitlines()
+    assert max(len(line) for line in lines if "SHA-256" not in line and "17a8c94" not in line) <= width
+    text = " ".join(" ".join(lines).split())
+    for name in ("H1b[A]", "H2b", "(primary)", "literal", "H9"):
+        assert name in text, name
+    for number in ("[-0.0039, +0.0780]", "[-6.31, +17.06] pp", "+0.0588"):
+        if width >= 34:
+            assert number in text, number
+
+
+def test_a_word_longer_than_the_line_is_cut_with_a_mark() -> None:
+    text = _printed(one(name="x" * 50), 30)
+    assert "x" * 29 + "\\\n" in text
+
+
+def _ascii(verdicts: Verdicts) -> str:
+    file = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    print_verdicts(verdicts, Console(file=file, width=80, highlight=False, markup=False))
+    file.flush()
+    file.seek(0)
+    return file.read()
+
+
+def test_an_ascii_terminal_gets_the_whole_table() -> None:
+    text = _ascii(EXAMPLE)
+    assert "+ pass (reported)" in text
+    assert "x fail" in text
+    assert ">= 0.03" in text
+    assert "Rows that no endpoint uses were counted" in text  # the last note
+    assert "[U+4E2D]" in _ascii(one(name="中"))
+    names = [line for line in text.splitlines() if line.startswith("H")]
+    assert len({found.start() for line in names if (found := re.search(r"\|[+x~o0?] ", line))}) == 1
+
+
+def test_every_format_says_both_intervals_and_their_engines() -> None:
+    for output in report.FORMATS:
+        text = report.render(EXAMPLE, output).replace("$", "")
+        for needed in ("-0.0421", "0.1161", "exact bootstrap", "t interval", "10000 resamples"):
+            assert needed in text, (output, needed)
+
+
+@pytest.mark.parametrize("output", report.FORMATS)
+def test_worst_and_best_of_missing_pairs_stand_beside_the_outcome(output: report.Format) -> None:
+    stability = Stability(missing_worst="fail", missing_best="pass")
+    text = report.render(one(Verdict(outcome="pass", stability=stability)), output)
+    assert "worst fail, best pass" in text
+
+
+@pytest.mark.parametrize("output", report.FORMATS)
+def test_a_clause_of_a_fails_if_rule_does_not_read_as_a_failure(output: report.Format) -> None:
+    clause = Clause(criterion="difference", words="fails if mean difference of e < 0", outcome="fail")
+    text = report.render(one(Verdict(outcome="pass", clauses=(clause,))), output)
+    assert "does not hold" in text
+    assert not re.search(r"fail</b>|fail: fails if|: fail\b", text)
+
+
+@pytest.mark.parametrize("output", report.FORMATS)
+def test_hidden_characters_have_one_spelling(output: report.Format) -> None:
+    text = report.render(one(Verdict(outcome="pass", statement="a\u200fb")), output)
+    assert "\u200f" not in text
+    assert "U+200F" in text
+
+
+# --- the registration of formats ----------------------------------------------------------------------------------
+
+
+def test_a_format_without_its_line_and_a_line_without_its_name_are_refused() -> None:
+    made = tuple(formats.FORMATS.values())
+    with pytest.raises(TypeError, match="docx"):
+        formats.complete((*formats.FORMATS, "docx"), *made)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="csv"):
+        formats.complete(("md", "html", "latex"), *made)
+    with pytest.raises(TypeError, match="share a name"):
+        formats.complete(tuple(formats.FORMATS), *made[:-1], replace(made[-1], names=("csv", "tex")))
+
+
+def test_mypy_refuses_a_format_that_lacks_a_part(tmp_path: Path) -> None:
+    planted = tmp_path / "planted.py"
+    planted.write_text(
+        "from prereg_kit.report.formats.format import ReportFormat\n"
+        "FORMAT = ReportFormat(('docx',), 'page.docx.j2', str)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", str(planted)],
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert 'Missing positional argument "context"' in done.stdout

@@ -1,61 +1,14 @@
-"""Text from a plan or a register, made safe for one output format and still readable as the same text.
-
-Everything that a verdicts file carries is treated as hostile: names, rules, reasons, paths, units. A format's
-escaper is applied to every printed expression by the template environment, never by hand (see `environment`).
-HTML uses markupsafe through jinja2's automatic escaping; the others are here.
-"""
+"""LaTeX: a document that compiles with pdflatex, xelatex and lualatex."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Literal
 
 from prereg_kit.foundation.visible import one_line, visible
-
-Format = Literal["md", "html", "latex", "csv"]
-FORMATS: tuple[Format, ...] = ("md", "html", "latex", "csv")
-
-
-def html_text(text: str) -> str:
-    """`text` for jinja2's automatic escaping: control characters, which HTML forbids, are written out.
-
-    Direction marks stay, so that a name is the text it was; the page isolates names and lists the marks.
-    """
-    return "".join(
-        f"[U+{ord(c):04X}]" if c not in "\t\n\r" and unicodedata.category(c) in {"Cc", "Cs"} else c
-        for c in text
-    )
-
-
-_MD_ENTITIES = str.maketrans(
-    {"&": "&amp;", "<": "&lt;", "|": "\\|", "$": "&#36;", "@": "&#64;", "\\": "\\\\"}
-    | {c: "\\" + c for c in "`~"}
-)
-_MD_FLANKING = re.compile(r"\*(?=\S)|(?<=\S)\*")
-_MD_UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
-_MD_BRACKET = re.compile(r"^\[|\](?=[\[(:])")
-_MD_LINKS = re.compile(r":(?=//)|:(?=(?:[a-z+-][\w+-]*|100|1234):)|(?<=\bwww)\.", re.IGNORECASE)
-_MD_BLOCK = re.compile(r"^(?:((?:#+|[-+=]+)(?=\s)|>)|(\d+)([.)])(?=\s))")
-
-
-def _md_block(match: re.Match[str]) -> str:
-    return "\\" + match[1] if match[1] else f"{match[2]}\\{match[3]}"
-
-
-def markdown(text: str) -> str:
-    """`text` as inline CommonMark with GitHub's extensions: no markup, link, mention, formula or row break.
-
-    A `*` between blanks, a `_` inside a word and brackets that no link can start from are left as they are, so
-    that `{{ 7 * 7 }}` and `[-0.0039, +0.0779]` stay.
-    """
-    line = one_line(visible(text)).translate(_MD_ENTITIES)
-    line = _MD_FLANKING.sub(r"\\*", line)
-    line = _MD_UNDERSCORE.sub(r"\\_", line)
-    line = _MD_BRACKET.sub(r"\\\g<0>", line)
-    line = _MD_LINKS.sub(lambda m: f"&#{ord(m[0])};", line)
-    return _MD_BLOCK.sub(_md_block, line)
-
+from prereg_kit.report import tables
+from prereg_kit.report.formats.format import ReportFormat
+from prereg_kit.report.page import Page
 
 _TEX_SPECIAL = {c: "\\" + c for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
@@ -129,22 +82,8 @@ def _tex_plain(text: str) -> str:
     return "".join(map(_tex_letter, _TEX_LIGATURE.sub("\0", text))).replace("\0", "{}")
 
 
-_FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
-_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?(e[+-]?\d+)?", re.ASCII)
+def _context(page: Page, _table: str) -> dict[str, object]:
+    return {"page": page, "tables": tables.all_tables(page)}
 
 
-def csv_text(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula, written so that its text can still be read.
-
-    A leading `=`, `+`, `-`, `@`, tab or line break, also after blanks and also full-width, gets an apostrophe
-    before it. A cell that is a number and nothing else is left alone.
-    """
-    shown = visible(text)
-    if _NUMBER.fullmatch(shown):
-        return shown
-    return "'" + shown if shown.lstrip(" \u00a0")[:1] in _FORMULA and shown.strip() else shown
-
-
-def csv_field(text: str) -> str:
-    """`csv_text` as one RFC 4180 field: always quoted, quotes doubled."""
-    return '"' + csv_text(text).replace('"', '""') + '"'
+FORMAT = ReportFormat(("latex", "tex"), "page.tex.j2", latex, _context)
