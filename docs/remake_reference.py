@@ -35,7 +35,9 @@ SECTIONS: dict[str, tuple[type[BaseModel], ...]] = {
         hypothesis.Hypothesis, hypothesis.ForEach, hypothesis.Reading, hypothesis.Prediction, hypothesis.Gate,
         hypothesis.Family,
     ),
-    "What surrounds a plan": (parts.Disclosure, parts.Material, parts.RegisterSpec, parts.TimestampPolicy),
+    "What surrounds a plan": (
+        parts.Disclosure, parts.Variance, parts.Material, parts.RegisterSpec, parts.TimestampPolicy,
+    ),
     "Amendments": (amendment.Amendment, amendment.Change),
 }  # fmt: skip
 
@@ -44,7 +46,7 @@ NAMES: dict[type[BaseModel], str] = {
     matrix.Exclusion: "runs.exclusions[]", parts.Resampling: "resampling", endpoint.Selection: "endpoint",
     endpoint.Over: "over", Bounded: "bounds", hypothesis.Hypothesis: "hypothesis",
     hypothesis.ForEach: "for_each", hypothesis.Reading: "reading", hypothesis.Prediction: "prediction",
-    hypothesis.Gate: "gate", hypothesis.Family: "family", parts.Disclosure: "disclosures[]",
+    hypothesis.Gate: "gate", hypothesis.Family: "family", parts.Disclosure: "disclosures[]", parts.Variance: "variance",
     parts.Material: "materials[]", parts.RegisterSpec: "register", parts.TimestampPolicy: "timestamps",
     amendment.Amendment: "amendment", amendment.Change: "changes[]",
 }  # fmt: skip
@@ -81,6 +83,9 @@ MEANING = {
     "Plan.materials": "files that the plan binds by their digest",
     "Plan.registers": "the key of a register, and how repeated rows are treated",
     "Plan.timestamps": "how many operators are to vouch for the time",
+    "Plan.variance": "how much endpoints vary between pairs; `prereg check` draws its power figures with it",
+    "Variance.sd": "standard deviation over pairs of the difference, in the endpoint's unit",
+    "Variance.source": "where the number comes from, as a reader should see it",
     "Plan.disclosures": "what was known before the freeze",
     "Plan.endpoints": "the numbers that rules compare; at least one",
     "Plan.hypotheses": "statements with the rule that decides them; at least one",

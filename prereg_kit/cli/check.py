@@ -1,4 +1,4 @@
-"""`prereg check`: what a plan's rules are worth, before the freeze."""
+"""`prereg check`: how often a plan's rules pass, before the freeze."""
 
 from __future__ import annotations
 
@@ -20,9 +20,23 @@ import click
 @click.option(
     "--figures", type=click.Path(path_type=Path), help="Draw the operating characteristics into this folder."
 )
+@click.option(
+    "--pilot", type=click.Path(path_type=Path), help="A register of earlier pairs: how much they vary."
+)
+@click.option(
+    "--sd",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Standard deviation between pairs.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print prereg.check/1.")
 def command(
-    path: Path, registers: tuple[Path, ...], root: Path | None, figures: Path | None, as_json: bool
+    path: Path,
+    registers: tuple[Path, ...],
+    root: Path | None,
+    figures: Path | None,
+    pilot: Path | None,
+    sd: float | None,
+    as_json: bool,
 ) -> int:
     """Examine the rules of PLAN: can they be evaluated, do outcomes overlap or leave a gap, how often would they pass.
 
@@ -36,7 +50,8 @@ def command(
 
     loaded = plan_archive.load(path, root)
     sample = open_register(registers) if registers else None
-    report = plan_check.check(loaded.effective, sample)
+    earlier = open_register([pilot]) if pilot is not None else None
+    report = plan_check.check(loaded.effective, sample, pilot=earlier, sd=sd)
     report = report.with_findings(materials.findings(materials.compare(loaded.effective.plan, loaded.root)))
     if figures is not None:
         for drawn in plan_check.draw(report, figures):

@@ -1,4 +1,4 @@
-"""What a rule is worth before there are data: its operating characteristics.
+"""The operating characteristics of a rule: how often it passes, before there are data.
 
 Pure. A rule is any function of simulated differences, float64 [n, S], to outcome codes, int [n]: `PASS`, `FAIL`,
 `INCONCLUSIVE` or `VOID`. Nothing here knows a plan: the caller turns criteria into that function, and clauses,
@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from prereg_kit.design.simulation import Known, deviates, seed_quantile, simulate_differences
+from prereg_kit.design.simulation import Known, deviates, simulate_differences, standard_ends
 from prereg_kit.errors import DecisionError
 from prereg_kit.statistics.mixture import Floats
 from prereg_kit.statistics.random_stream import StreamKey
@@ -164,8 +164,6 @@ def effect_of_power(
     Raises:
         DecisionError: a power outside (0, 1).
     """
-    if not 0 < power < 1:
-        raise DecisionError("power must lie in (0, 1)", found=power)
     drawn = deviates(setting.key, setting.studies, seeds)
 
     def passing(size: float) -> float:
@@ -173,7 +171,20 @@ def effect_of_power(
             rule, setting.differences(seeds, sign * size, seed_sd, drawn), sign * size, seed_sd
         ).passing
 
-    low, high = 0.0, max(seed_sd, tolerance)
+    return smallest_effect(passing, start=seed_sd, power=power, sign=sign, tolerance=tolerance)
+
+
+def smallest_effect(
+    passing: Callable[[float], float], *, start: float, power: float, sign: int, tolerance: float
+) -> float | None:
+    """`effect_of_power` for any pass probability as a function of the size of the effect.
+
+    Raises:
+        DecisionError: a power outside (0, 1).
+    """
+    if not 0 < power < 1:
+        raise DecisionError("power must lie in (0, 1)", found=power)
+    low, high = 0.0, max(start, tolerance)
     if passing(0.0) >= power:
         return 0.0
     for _ in range(16):
@@ -260,7 +271,6 @@ def interval_level(setting: Setting, level: Fraction, *, seeds: int = 3) -> tupl
     """
     if not 0 < level < 1:
         raise DecisionError("an interval's level must lie in (0, 1)", found=str(level))
-    drawn = deviates(setting.key, setting.studies, seeds)
-    lower, upper = seed_quantile(drawn, (1 - level) / 2), seed_quantile(drawn, (1 + level) / 2)
+    lower, upper = standard_ends(setting.key, setting.studies, seeds, level)
     share = float(((lower <= 0) & (upper >= 0)).mean())
     return share, math.sqrt(share * (1 - share) / setting.studies)

@@ -17,7 +17,7 @@ from prereg_kit.decision.verdict import Reason
 from prereg_kit.design import dry_rows
 from prereg_kit.design.dry_rows import VARIANTS, Row, Variant
 from prereg_kit.errors import PreregError, RegisterError
-from prereg_kit.plan.criteria.criterion import BaseCriterion
+from prereg_kit.plan.criteria.criterion import BaseCriterion, OneEndpoint
 from prereg_kit.plan.criteria.measured import Paired, Unknown
 from prereg_kit.plan.criteria.rule import about_endpoints, endpoints_of
 from prereg_kit.plan.endpoint import Gap, Ratio, Selected
@@ -61,6 +61,40 @@ def failures(effective: EffectivePlan, rule: BaseCriterion, seeds: int) -> Itera
                 if message is not None:
                     yield Failure(part, variant, message)
                     break
+        for criterion in parts:
+            message = _undecided(effective, criterion, seeds)
+            if message is not None:
+                yield Failure(name, "typical", message)
+                break
+
+
+def _undecided(effective: EffectivePlan, criterion: OneEndpoint, seeds: int) -> str | None:
+    """Why the evaluator itself cannot decide a criterion on typical rows; None where it can.
+
+    A gap or ratio is tried on the rows of both its endpoints. Where these cannot stand in one register, because one
+    endpoint averages over what the other selects, the criterion is tried on its parts alone.
+    """
+    plan = effective.plan
+    names = _parts(plan, criterion.endpoint)
+    selections = [plan.endpoints[name] for name in names]
+    if plan.kind == "retrospective" or any(isinstance(each, Gap | Ratio) for each in selections):
+        return None  # published figures may supply what rows cannot
+    tables: dict[str, list[Row]] = {}
+    for each in selections:
+        assert not isinstance(each, Gap | Ratio)
+        if each.register_ == "reported":
+            return None
+        known = tables.setdefault(each.register_, [])
+        known += [row for row in dry_rows.rows(plan, each, "typical", seeds) if row not in known]
+    if any(len({tuple(row) for row in rows}) > 1 for rows in tables.values()):
+        return None
+    try:
+        registers = Registers.from_frames({kind: _columns(rows) for kind, rows in tables.items()})
+        clause = criterion.judged(Evaluator(effective, registers, None))
+    except PreregError as error:
+        return None if len(names) > 1 else str(error)
+    unknown = clause.outcome in ("not_evaluable", "not_run", "void") and clause.reasons
+    return f"no rows can decide it: {clause.reasons[0].message}" if unknown else None
 
 
 def _parts(plan: Plan, name: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""`prereg check`: what a plan's rules are worth, found out before the freeze (`prereg.check/1`).
+"""`prereg check`: whether a plan's rules can be decided, and how often they pass, before the freeze (`prereg.check/1`).
 
 Three questions, each answered with a witness: can every rule be evaluated (dry runs, and the run matrix), do its
 outcomes partition all possible registers, and how often would it pass under effects that somebody might believe in.
@@ -18,8 +18,14 @@ from prereg_kit.design import plots as figures
 from prereg_kit.design.characteristics import Cell, Family, Rule, Setting, family
 from prereg_kit.design.dry_run import failures
 from prereg_kit.design.matrix_check import matrix_faults, planned_seeds
-from prereg_kit.design.operating import Worth, rule_of, unit_of, worth
+from prereg_kit.design.operating import (
+    OperatingCharacteristics,
+    largest_bound,
+    operating_characteristics,
+    rule_of,
+)
 from prereg_kit.design.partition import Partition, examine
+from prereg_kit.design.spread import read_pilot, spread_of
 from prereg_kit.errors import PreregError
 from prereg_kit.foundation.durable import write_bytes
 from prereg_kit.foundation.html_table import safe, table
@@ -66,7 +72,7 @@ class CheckReport:
     digest: str
     seeds: int
     findings: tuple[Finding, ...]
-    worth: tuple[Worth, ...]
+    characteristics: tuple[OperatingCharacteristics, ...]
     family: Family | None = None
     notes: tuple[str, ...] = ()
 
@@ -92,7 +98,7 @@ class CheckReport:
             rows = [[[each.code], [each.hypothesis or "-"], [each.message]] for each in self.findings]
             parts.append(table(("finding", "hypothesis", "what stands against the freeze"), rows))
         if counted := [each for each in self.worth if each.counted]:
-            parts.append(table(("hypothesis", "what its rule is worth"), _worth_rows(counted)))
+            parts.append(table(("hypothesis", "what its rule is worth"), _operating_rows(counted)))
         parts += [f"<p><small>note: {safe(note)}</small></p>" for note in self.notes]
         return "".join(parts)
 
@@ -104,8 +110,8 @@ class CheckReport:
             "plan": {"id": self.plan, "digest": self.digest},
             "seeds": self.seeds,
             "findings": [finding.to_json() for finding in self.findings],
-            "characteristics": {each.hypothesis: each.rows() for each in self.worth},
-            "worth": {each.hypothesis: _summary(each) for each in self.worth},
+            "characteristics": {each.hypothesis: each.rows() for each in self.characteristics},
+            "worth": {each.hypothesis: _summary(each) for each in self.characteristics},
             "family": None
             if self.family is None
             else {
@@ -117,7 +123,7 @@ class CheckReport:
         }
 
 
-def _worth_rows(counted: Sequence[Worth]) -> Iterator[list[list[str]]]:
+def _operating_rows(counted: Sequence[OperatingCharacteristics]) -> Iterator[list[list[str]]]:
     """For each rule its sentence and the share of studies that pass, at each effect and seed deviation tried."""
     for each in counted:
         cells = (
@@ -127,13 +133,43 @@ def _worth_rows(counted: Sequence[Worth]) -> Iterator[list[list[str]]]:
         yield [[each.hypothesis], [each.sentence, *cells]]
 
 
-def check(effective: EffectivePlan, sample: Registers | None = None) -> CheckReport:
+_KEPT = 4
+_checked: list[tuple[EffectivePlan, CheckReport]] = []
+
+
+def _check_once(effective: EffectivePlan) -> CheckReport:
+    """The check of a plan alone; the report of the same plan is not computed twice in one process."""
+    for known, report in _checked:
+        if known.digest == effective.digest and known.plan == effective.plan:
+            return report
+    report = _examined(effective, None, None, None)
+    _checked[:] = [(effective, report), *_checked[: _KEPT - 1]]
+    return report
+
+
+def check(
+    effective: EffectivePlan,
+    sample: Registers | None = None,
+    *,
+    pilot: Registers | None = None,
+    sd: float | None = None,
+) -> CheckReport:
     """Examine a plan's rules.
 
     Args:
         effective: the plan with its amendments.
         sample: a register on which the rules are tried as well; nothing is decided on it.
+        pilot: a register that says how much pairs vary.
+        sd: the standard deviation between pairs, above 0; it comes before the pilot's and the plan's.
     """
+    if sample is None and pilot is None and sd is None:
+        return _check_once(effective)
+    return _examined(effective, sample, pilot, sd)
+
+
+def _examined(
+    effective: EffectivePlan, sample: Registers | None, pilot: Registers | None, sd: float | None
+) -> CheckReport:
     plan = effective.plan
     seeds, notes = planned_seeds(plan)
     findings: list[Finding] = []
@@ -165,10 +201,16 @@ def check(effective: EffectivePlan, sample: Registers | None = None) -> CheckRep
             )
     findings += _placeholders(plan)
     findings += _loose_ends(plan)
-    valued: list[Worth] = []
+    known = None
+    if pilot is not None:
+        read = endpoints_of(*(rule for name in plan.hypotheses for rule in plan.rules_of(name)))
+        known = read_pilot(bare, pilot, read)
+        said += known.notes
+    valued: list[OperatingCharacteristics] = []
     said += _uncounted(plan)
     for name in plan.hypotheses:
-        found = worth(effective, name, seeds)
+        read = endpoints_of(*plan.hypotheses[name].rules().values())
+        found = operating_characteristics(effective, name, seeds, spread_of(plan, read, sd, known))
         if isinstance(found, str):
             said.append(found)
         else:
@@ -198,9 +240,13 @@ def _placeholders(plan: Plan) -> Iterator[Finding]:
             )
 
 
-def _summary(each: Worth) -> dict[str, Any]:
+def _summary(each: OperatingCharacteristics) -> dict[str, Any]:
     return {
-        "sentence": each.sentence, "unit": each.unit, "effect_of_80_percent_power": each.effect_80,
+        "sentence": each.sentence, "unit": each.unit, "seed_sd": each.sd, "seed_sd_source": each.sd_source,
+        "effect_of_80_percent_power": each.effect_80,
+        "pairs_for_80_percent_power": [
+            {"effect": effect, "pairs": pairs} for effect, pairs in each.pairs_80.items()
+        ],
         "binding_clause": each.binding,
         "interval_level": None if each.actual_level is None else dict(
             zip(("nominal", "if_only_seeds_vary"), each.actual_level, strict=True)
@@ -216,7 +262,7 @@ def _uncounted(plan: Plan) -> Iterator[str]:
             yield f"{name}: no result ({named}) counts as a pass; `counts_as` says which do, else all are inconclusive"
 
 
-def _warnings(each: Worth) -> Iterator[str]:
+def _warnings(each: OperatingCharacteristics) -> Iterator[str]:
     if each.actual_level is not None and each.actual_level[1] < each.actual_level[0] - 0.02:
         nominal, actual = each.actual_level
         share = f"{100 * actual:.0f} % of the time"
@@ -229,9 +275,8 @@ def _family(effective: EffectivePlan, names: list[str], seeds: int) -> Family | 
     if len(names) < 2:
         return None
     setting = Setting(StreamKey(plan.resampling.seed, effective.digest), FAMILY_STUDIES)
-    rules = {
-        name: _scaled(rule_of(plan.hypotheses[name]), float(unit_of(plan.hypotheses[name]))) for name in names
-    }
+    bounds = {name: float(largest_bound(plan.hypotheses[name])) or 1.0 for name in names}
+    rules = {name: _scaled(rule_of(plan.hypotheses[name]), bounds[name]) for name in names}
     return family(rules, setting, seed_sd=1.0, seeds=seeds)
 
 
@@ -248,7 +293,7 @@ def draw(report: CheckReport, folder: Path) -> Iterator[Path]:
         ArchiveError: a picture of that name exists.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for each in report.worth:
+    for each in report.characteristics:
         pictures = {
             "map": figures.pass_map(each.cells, each.hypothesis, null=each.null),
             "seeds": figures.seed_curve(
@@ -261,7 +306,7 @@ def draw(report: CheckReport, folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _on_curve(cell: Cell, each: Worth) -> bool:
+def _on_curve(cell: Cell, each: OperatingCharacteristics) -> bool:
     known = {(other.effect, other.seed_sd) for other in each.curve}
     return (cell.effect, cell.seed_sd) in known
 

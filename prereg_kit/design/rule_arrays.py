@@ -6,7 +6,7 @@ the bootstrap over seed pairs alone (no task noise), so that a rule's interval c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prereg_kit.design.characteristics import FAIL, INCONCLUSIVE, NAMES, PASS
-from prereg_kit.design.simulation import seed_quantile
+from prereg_kit.design.simulation import seed_quantiles
 from prereg_kit.plan.criteria.criterion import BaseCriterion
 from prereg_kit.plan.criteria.rule import All, endpoints_of, walk
 from prereg_kit.plan.endpoint import Contrast, Endpoint
@@ -30,9 +30,11 @@ class SimulatedStudies:
 
     Attributes:
         drawn: differences [simulated study, seed pair].
+        known_ends: the ends at a level, where they need not be sorted out again.
     """
 
     drawn: Floats
+    known_ends: Callable[[Fraction], tuple[Floats, Floats]] | None = None
 
     def differences(self, endpoint: str) -> Floats:
         """Differences [simulated study, seed pair] of a contrast."""
@@ -40,8 +42,11 @@ class SimulatedStudies:
 
     def ends(self, endpoint: str, level: Fraction) -> tuple[Floats, Floats]:
         """Inverse-CDF ends of the bootstrap over seed pairs, [simulated study] each."""
+        if self.known_ends is not None:
+            return self.known_ends(level)
         tail = (1 - level) / 2
-        return seed_quantile(self.drawn, tail), seed_quantile(self.drawn, 1 - tail)
+        lower, upper = seed_quantiles(self.drawn, (tail, 1 - tail))
+        return lower, upper
 
 
 def obstacle(hypothesis: Hypothesis, endpoints: Mapping[str, Endpoint]) -> str | None:
@@ -57,9 +62,9 @@ def obstacle(hypothesis: Hypothesis, endpoints: Mapping[str, Endpoint]) -> str |
     return None
 
 
-def outcomes(hypothesis: Hypothesis, drawn: Floats) -> NDArray[np.int8]:
+def outcomes(hypothesis: Hypothesis, studies: SimulatedStudies) -> NDArray[np.int8]:
     """The outcome of every simulated study, as a code of `characteristics.NAMES`."""
-    studies = SimulatedStudies(drawn)
+    drawn = studies.drawn
     held = {name: rule.holds_in(studies) for name, rule in hypothesis.rules().items()}
     if hypothesis.outcomes is not None:
         once = sum(held.values(), np.zeros(len(drawn), dtype=np.int8)) == 1

@@ -16,6 +16,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -66,6 +67,7 @@ class Known:
         return np.asarray(self.baseline + effect + arm_sd * deviate - self.value)
 
 
+@lru_cache(maxsize=16)
 def deviates(key: StreamKey, count: int, seeds: int, name: str = "") -> Floats:
     """Standard normal numbers [count, seeds]; column s does not depend on how many there are.
 
@@ -77,7 +79,20 @@ def deviates(key: StreamKey, count: int, seeds: int, name: str = "") -> Floats:
         Stream(key.on(f"{name} seed pair {place}".strip(), SCHEME), 0).normal(half) for place in range(seeds)
     ]
     normal = np.column_stack(columns)
-    return np.concatenate([normal, -normal])[:count]
+    both = np.concatenate([normal, -normal])[:count]
+    both.flags.writeable = False  # several rules share it
+    return both
+
+
+@lru_cache(maxsize=128)
+def standard_ends(key: StreamKey, count: int, seeds: int, level: Fraction) -> tuple[Floats, Floats]:
+    """Ends of the two-sided interval over resampled pairs for `deviates`, [count] each.
+
+    A study with another mean and sd has the same ends, moved and stretched: they are sorted out once for all cells.
+    """
+    tail = (1 - level) / 2
+    lower, upper = seed_quantiles(deviates(key, count, seeds), (tail, 1 - tail))
+    return lower, upper
 
 
 def simulate_differences(
@@ -122,7 +137,12 @@ def simulate_differences(
 
 
 def seed_quantile(differences: Floats, p: Fraction) -> Floats:
-    """Inverse-CDF quantile of the mean under resampled seed pairs, for every study at once: [n, S] -> [n].
+    """One quantile of `seed_quantiles`: [n, S] -> [n]."""
+    return seed_quantiles(differences, (p,))[0]
+
+
+def seed_quantiles(differences: Floats, ps: Sequence[Fraction]) -> tuple[Floats, ...]:
+    """Inverse-CDF quantiles of the mean under resampled seed pairs, for every study at once: [n, S] -> [n] each.
 
     Exact over all multisets up to 7 seed pairs; beyond, over a fixed sample of 1,000 resamples. This is the end
     of a crossed interval when tasks add nothing: with many tasks it is close, with few it is too narrow.
@@ -130,8 +150,9 @@ def seed_quantile(differences: Floats, p: Fraction) -> Floats:
     Raises:
         DecisionError: p outside (0, 1].
     """
-    if not 0 < p <= 1:
-        raise DecisionError("no such quantile", expected="a probability in (0, 1]", found=str(p))
+    for p in ps:
+        if not 0 < p <= 1:
+            raise DecisionError("no such quantile", expected="a probability in (0, 1]", found=str(p))
     seeds = differences.shape[1]
     if seeds <= _ALL_MULTISETS:
         counts, orderings = multisets(seeds)
@@ -145,16 +166,20 @@ def seed_quantile(differences: Floats, p: Fraction) -> Floats:
         counts = np.bincount(places.ravel(), minlength=_SAMPLED * seeds).reshape(_SAMPLED, seeds)
         orderings = np.ones(_SAMPLED, dtype=np.int64)
         total = _SAMPLED
-    need = math.ceil(p * total)
-    result = np.empty(len(differences))
+    needs = [math.ceil(p * total) for p in ps]
+    results = tuple(np.empty(len(differences)) for _ in ps)
     step = max(1, (1 << 21) // len(counts))
     for start in range(0, len(differences), step):
-        means = differences[start : start + step] @ counts.T / seeds
+        here = slice(start, start + step)
+        means = differences[here] @ counts.T / seeds
         if seeds > _ALL_MULTISETS:
-            result[start : start + step] = np.partition(means, need - 1, axis=1)[:, need - 1]
+            ordered = np.partition(means, sorted({need - 1 for need in needs}), axis=1)
+            for result, need in zip(results, needs, strict=True):
+                result[here] = ordered[:, need - 1]
             continue
         order = np.argsort(means, axis=1)
-        reached = np.cumsum(orderings[order], axis=1) >= need
-        chosen = np.take_along_axis(order, reached.argmax(axis=1)[:, None], axis=1)
-        result[start : start + step] = np.take_along_axis(means, chosen, axis=1)[:, 0]
-    return result
+        reached = np.cumsum(orderings[order], axis=1)
+        for result, need in zip(results, needs, strict=True):
+            chosen = np.take_along_axis(order, (reached >= need).argmax(axis=1)[:, None], axis=1)
+            result[here] = np.take_along_axis(means, chosen, axis=1)[:, 0]
+    return results

@@ -93,6 +93,22 @@ class Disclosure(Value):
         return self
 
 
+class Variance(Value):
+    """What is known before the freeze about how much an endpoint varies: used by `prereg check` alone.
+
+    `sd` is the standard deviation, over pairs, of treatment minus reference, in the endpoint's unit.
+    """
+
+    sd: Exact
+    source: Text
+
+    @model_validator(mode="after")
+    def _varies(self) -> Variance:
+        if self.sd <= 0:
+            raise ValueError("a standard deviation above 0")
+        return self
+
+
 class TimestampPolicy(Value):
     """How many distinct operators must vouch for the time, and how exactly."""
 

@@ -21,7 +21,7 @@ from prereg_kit.plan.fields import (
 )
 from prereg_kit.plan.hypothesis import Family, Gate, Hypothesis, Prediction
 from prereg_kit.plan.matrix import ANY, RunMatrix
-from prereg_kit.plan.parts import Disclosure, Material, RegisterSpec, Resampling, TimestampPolicy
+from prereg_kit.plan.parts import Disclosure, Material, RegisterSpec, Resampling, TimestampPolicy, Variance
 
 FORMAT = "prereg.plan/1"
 Place = tuple[str, ...]
@@ -48,6 +48,7 @@ class Plan(Value):
     registers: dict[Name, RegisterSpec] = Field(default_factory=dict)
     timestamps: TimestampPolicy = TimestampPolicy()
     disclosures: tuple[Disclosure, ...] = ()
+    variance: dict[Name, Variance] = Field(default_factory=dict)
     endpoints: Annotated[dict[Name, Endpoint], Field(min_length=1)]
     hypotheses: Annotated[dict[Name, Hypothesis], Field(min_length=1)]
     predictions: dict[Name, Prediction] = Field(default_factory=dict)
@@ -78,6 +79,8 @@ class Plan(Value):
         self._criteria_name_what_exists()
         self._endpoints_combine_what_exists()
         self._readings_name_what_exists()
+        for name in self.variance:
+            self._known(name, self.endpoints, "endpoint", ("variance", name))
         for number, disclosure in enumerate(self.disclosures):
             if disclosure.endpoint is not None:
                 self._known(disclosure.endpoint, self.endpoints, "endpoint", ("disclosures", str(number)))

@@ -1,19 +1,22 @@
-"""`prereg check`: dry runs, planned runs, samples, and what rules are worth against reference values."""
+"""`prereg check`: dry runs, planned runs, samples, and operating characteristics against reference values."""
 
 from __future__ import annotations
 
 import json
+import statistics
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from scipy.special import ndtr
 
 from prereg_kit import load_plan
 from prereg_kit.cli.main import cli
+from prereg_kit.decision.verdict import Reason
 from prereg_kit.design.dry_rows import rows
 from prereg_kit.design.matrix_check import planned_seeds
-from prereg_kit.design.operating import worth
+from prereg_kit.design.operating import operating_characteristics
 from prereg_kit.design.plan_check import check
 from prereg_kit.plan.endpoint import Selection
 from prereg_kit.registers.file import Registers
@@ -50,7 +53,7 @@ def test_a_mean_of_true_and_false_is_a_proportion() -> None:
 
 def test_a_non_inferiority_rule_is_judged_at_its_margin() -> None:
     rule = "{interval: {endpoint: success, two_sided_level: 0.90, lower_above: -0.03}}"
-    found = worth(load_plan(small(rule).encode()).effective, "H1", 3)
+    found = operating_characteristics(load_plan(small(rule).encode()).effective, "H1", 3)
     assert not isinstance(found, str)
     assert found.null == -0.03 and "worse by 0.03" in found.sentence
     both = report(RULE, more="  H2: {passes_if: %s}\n  H3: {passes_if: %s}\n" % (rule, RULE))
@@ -81,7 +84,7 @@ REFERENCE = {
 def test_reference_operating_characteristics() -> None:
     cells = {
         (row["effect"], round(row["seed_sd"], 6)): row["pass"]
-        for row in report(RULE, head=PLANNED).worth[0].rows()
+        for row in report(RULE, head=PLANNED).characteristics[0].rows()
         if row["seeds"] == 3
     }
     for place, expected in REFERENCE.items():
@@ -94,7 +97,7 @@ def test_reference_values_given_a_disclosed_first_difference() -> None:
         + "disclosures: [{id: D1, kind: pilot, text: seen, endpoint: success, seed: 0, difference: 0.048}]\n"
     )
     effective = load_plan(small(RULE, head=head).encode()).effective
-    found = worth(effective, "H1", 3)
+    found = operating_characteristics(effective, "H1", 3)
     assert not isinstance(found, str)
     given = {round(c.seed_sd, 3): c.passing for c in found.conditional if c.effect == 0}
     assert given[0.03] == pytest.approx(0.135, abs=0.01)
@@ -103,7 +106,7 @@ def test_reference_values_given_a_disclosed_first_difference() -> None:
 
 
 def test_the_binding_clause_and_the_needed_effect() -> None:
-    found = worth(load_plan(small(RULE).encode()).effective, "H1", 3)
+    found = operating_characteristics(load_plan(small(RULE).encode()).effective, "H1", 3)
     assert not isinstance(found, str)
     assert found.binding is not None and "0.03" in found.binding
     assert found.effect_80 is not None and 0.045 < found.effect_80 < 0.055
@@ -111,7 +114,9 @@ def test_the_binding_clause_and_the_needed_effect() -> None:
 
 
 def test_more_seeds_make_every_seed_positive_harder() -> None:
-    found = worth(load_plan(small("{every_seed: {endpoint: success, above: 0}}").encode()).effective, "H1", 3)
+    found = operating_characteristics(
+        load_plan(small("{every_seed: {endpoint: success, above: 0}}").encode()).effective, "H1", 3
+    )
     assert not isinstance(found, str)
     null = {c.seeds: c.passing for c in (*found.cells, *found.curve) if c.effect == 0}
     for seeds, share in null.items():
@@ -260,3 +265,59 @@ def test_lists_of_conditions_give_rows_of_every_value() -> None:
         (s, t, 5) for s in "ab" for t in "xy"
     }
     assert list(rows(plan, endpoint, "no rows", 3)) == []
+
+
+LOWER = (
+    "{all: [{difference: {endpoint: success, at_most: -0.03}}, {every_seed: {endpoint: success, below: 0}}]}"
+)
+
+
+def test_a_rule_where_lower_is_better_has_the_figures_of_its_mirror_image() -> None:
+    """The draws are antithetic, so that both shares are estimates of one number from mirrored studies."""
+    up, down = (
+        operating_characteristics(load_plan(small(rule).encode()).effective, "H1", 5)
+        for rule in (RULE, LOWER)
+    )
+    assert not isinstance(up, str) and not isinstance(down, str)
+    assert (up.direction, down.direction, down.null) == (1, -1, 0.0)
+    for one, other in zip(up.cells, down.cells, strict=True):
+        assert (one.effect, one.seed_sd) == (-other.effect, other.seed_sd)
+        assert abs(one.passing - other.passing) < 5 * (one.error + other.error) + 1e-9
+    assert up.effect_80 is not None and down.effect_80 is not None
+    assert down.effect_80 == pytest.approx(-up.effect_80, abs=0.002)
+
+
+@pytest.mark.parametrize("deviation", [0.02, 0.1])
+def test_the_power_figures_follow_the_sd_that_is_given_and_say_where_it_comes_from(deviation: float) -> None:
+    """`difference >= 0.03` at a true 0.06: the mean of n pairs lies above with Phi(0.03 sqrt(n) / sd)."""
+    plan = load_plan(small("{difference: {endpoint: success, at_least: 0.03}}", head=PLANNED).encode())
+    (found,) = check(plan.effective, sd=deviation).characteristics
+    assert (found.sd, found.sd_source) == (deviation, "as given")
+    (cell,) = [c for c in found.cells if c.effect == 0.06 and c.seed_sd == deviation]
+    assert cell.passing == pytest.approx(ndtr(0.03 * 3**0.5 / deviation), abs=0.01)
+    fewest = next(n for n in range(2, 65) if ndtr(0.03 * n**0.5 / deviation) >= 0.8)
+    assert abs((found.pairs_80[0.06] or 0) - fewest) <= 1
+    assert found.pairs_80[0.03] is None
+
+
+def test_a_plan_or_a_pilot_says_how_much_pairs_vary_and_otherwise_nobody_does() -> None:
+    rule = "{difference: {endpoint: success, at_least: 0.03}}"
+    stated = small(rule, head="variance: {success: {sd: 0.07, source: the pilot of May}}\n")
+    (planned,) = check(load_plan(stated.encode()).effective).characteristics
+    assert planned.sd == 0.07 and "the pilot of May" in planned.sentence
+    rows_ = Registers.from_frames({"episodes": pd.DataFrame(cell_rows(ONE))})
+    (piloted,) = check(load_plan(stated.encode()).effective, pilot=rows_).characteristics
+    assert piloted.sd == pytest.approx(statistics.stdev([0.25, 0, 0.75])) and "3 pairs" in piloted.sentence
+    (unknown,) = check(load_plan(small(rule).encode()).effective).characteristics
+    assert unknown.sd_source is None and "nobody has said" in unknown.sentence
+    free = check(load_plan(small("{every_seed: {endpoint: success, above: 0}}").encode()).effective)
+    assert "counted in standard deviations" in free.characteristics[0].sentence
+
+
+def test_a_rule_that_no_rows_can_decide_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that gives no interval stands for a kind of endpoint that has none."""
+    reason = Reason(code="no-engine", message="no interval of success")
+    monkeypatch.setattr("prereg_kit.decision.evaluator.Evaluator.interval", lambda *_: reason)
+    rule = "{estimate: {endpoint: success, lower_above: 0}}"
+    (finding,) = check(load_plan(small(rule, head=PLANNED).encode()).effective).findings
+    assert finding.code == "not-evaluable" and "no interval of success" in finding.message

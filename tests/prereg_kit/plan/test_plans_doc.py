@@ -53,7 +53,7 @@ def test_a_worked_example_is_checked_without_a_finding(
     report = check(text.encode())
     assert report.findings == ()
     if name == "after-a-pilot":
-        (found,) = report.worth
+        (found,) = report.characteristics
         before = next(c for c in found.cells if c.effect == 0 and c.seed_sd == found.unit)
         after = next(c for c in found.conditional if c.effect == 0 and c.seed_sd == found.unit)
         assert after.passing > before.passing
