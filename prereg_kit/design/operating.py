@@ -32,7 +32,7 @@ from prereg_kit.statistics.random_stream import StreamKey
 
 STUDIES = 50_000
 STUDIES_WITH_INTERVALS = 5_000  # each study then needs all multisets of its seed pairs
-STUDIES_FOR_PAIRS = 4_000
+STUDIES_FOR_PAIRS = 5_000  # as many as for intervals, whose ends are then shared
 EFFECTS = (-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 SOLVED = (1.0, 1.5, 2.0, 3.0)
 DEVIATIONS = (2 / 3, 1.0, 4 / 3, 5 / 3)
