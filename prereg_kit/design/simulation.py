@@ -13,13 +13,14 @@ numbers serve every effect and every sd: differences between cells of a table ar
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prereg_kit.errors import DecisionError
 from prereg_kit.statistics.exact import multisets
@@ -91,7 +92,9 @@ def standard_ends(key: StreamKey, count: int, seeds: int, level: Fraction) -> tu
     A study with another mean and sd has the same ends, moved and stretched: they are sorted out once for all cells.
     """
     tail = (1 - level) / 2
-    lower, upper = seed_quantiles(deviates(key, count, seeds), (tail, 1 - tail))
+    half = -(-count // 2)
+    first = seed_quantiles(deviates(key, count, seeds)[:half], (tail, 1 - tail), mirrored=True)
+    lower, upper = (np.concatenate(first[place : place + 2])[:count] for place in (0, 2))
     return lower, upper
 
 
@@ -141,8 +144,12 @@ def seed_quantile(differences: Floats, p: Fraction) -> Floats:
     return seed_quantiles(differences, (p,))[0]
 
 
-def seed_quantiles(differences: Floats, ps: Sequence[Fraction]) -> tuple[Floats, ...]:
+def seed_quantiles(
+    differences: Floats, ps: Sequence[Fraction], *, mirrored: bool = False
+) -> tuple[Floats, ...]:
     """Inverse-CDF quantiles of the mean under resampled seed pairs, for every study at once: [n, S] -> [n] each.
+
+    `mirrored` gives after each quantile that of the same studies with the sign turned, from one sort.
 
     Exact over all multisets up to 7 seed pairs; beyond, over a fixed sample of 1,000 resamples. This is the end
     of a crossed interval when tasks add nothing: with many tasks it is close, with few it is too narrow.
@@ -167,19 +174,41 @@ def seed_quantiles(differences: Floats, ps: Sequence[Fraction]) -> tuple[Floats,
         orderings = np.ones(_SAMPLED, dtype=np.int64)
         total = _SAMPLED
     needs = [math.ceil(p * total) for p in ps]
-    results = tuple(np.empty(len(differences)) for _ in ps)
+    results: list[list[Floats]] = [[] for _ in range(len(needs) * (2 if mirrored else 1))]
     step = max(1, (1 << 21) // len(counts))
     for start in range(0, len(differences), step):
-        here = slice(start, start + step)
-        means = differences[here] @ counts.T / seeds
+        means = differences[start : start + step] @ counts.T / seeds
         if seeds > _ALL_MULTISETS:
-            ordered = np.partition(means, sorted({need - 1 for need in needs}), axis=1)
-            for result, need in zip(results, needs, strict=True):
-                result[here] = ordered[:, need - 1]
-            continue
-        order = np.argsort(means, axis=1)
-        reached = np.cumsum(orderings[order], axis=1)
-        for result, need in zip(results, needs, strict=True):
-            chosen = np.take_along_axis(order, (reached >= need).argmax(axis=1)[:, None], axis=1)
-            result[here] = np.take_along_axis(means, chosen, axis=1)[:, 0]
-    return results
+            found = _equally_likely(means, needs, mirrored=mirrored)
+        else:
+            found = _weighted(means, orderings, needs, mirrored=mirrored)
+        for result, values in zip(results, found, strict=True):
+            result.append(values)
+    return tuple(np.concatenate(result) for result in results)
+
+
+def _equally_likely(means: Floats, needs: Sequence[int], *, mirrored: bool) -> Iterator[Floats]:
+    last = means.shape[1]
+    wanted = {need - 1 for need in needs} | ({last - need for need in needs} if mirrored else set())
+    ordered = np.partition(means, sorted(wanted), axis=1)
+    for need in needs:
+        yield ordered[:, need - 1]
+        if mirrored:
+            yield -ordered[:, last - need]
+
+
+def _weighted(
+    means: Floats, weights: NDArray[np.int64], needs: Sequence[int], *, mirrored: bool
+) -> Iterator[Floats]:
+    order = np.argsort(means, axis=1)
+    reached = np.cumsum(weights[order], axis=1)
+    total = int(weights.sum())
+
+    def at(places: NDArray[np.intp]) -> Floats:
+        chosen = np.take_along_axis(order, places[:, None], axis=1)
+        return np.asarray(np.take_along_axis(means, chosen, axis=1)[:, 0])
+
+    for need in needs:
+        yield at((reached >= need).argmax(axis=1))
+        if mirrored:  # counted from the top: the first place with no more than total - need strictly below it
+            yield -at((reached > total - need).argmax(axis=1))

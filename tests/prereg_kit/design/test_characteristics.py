@@ -22,7 +22,13 @@ from prereg_kit.design.characteristics import (
     interval_level,
     judge,
 )
-from prereg_kit.design.simulation import Known, deviates, seed_quantile, simulate_differences
+from prereg_kit.design.simulation import (
+    Known,
+    deviates,
+    seed_quantile,
+    simulate_differences,
+    standard_ends,
+)
 from prereg_kit.errors import DecisionError
 from prereg_kit.statistics.random_stream import StreamKey
 
@@ -217,3 +223,12 @@ def test_the_actual_level_when_only_seeds_vary() -> None:
     assert interval_level(Setting(KEY, 5000), F(19, 20), seeds=6)[0] > share
     with pytest.raises(DecisionError):
         interval_level(SETTING, F(1))
+
+
+@pytest.mark.parametrize("seeds", [3, 5, 9])
+def test_the_ends_of_moved_and_mirrored_studies_are_those_sorted_out_anew(seeds: int) -> None:
+    lower, upper = standard_ends(KEY, 201, seeds, F(19, 20))
+    anew = deviates(KEY, 201, seeds)
+    assert (lower == seed_quantile(anew, F(1, 40))).all()
+    assert (upper == seed_quantile(anew, F(39, 40))).all()
+    assert np.allclose(0.3 + 2 * lower, seed_quantile(0.3 + 2 * anew, F(1, 40)), rtol=0, atol=1e-12)
