@@ -97,7 +97,7 @@ class CheckReport:
         if self.findings:
             rows = [[[each.code], [each.hypothesis or "-"], [each.message]] for each in self.findings]
             parts.append(table(("finding", "hypothesis", "what stands against the freeze"), rows))
-        if counted := [each for each in self.worth if each.counted]:
+        if counted := [each for each in self.characteristics if each.counted]:
             parts.append(table(("hypothesis", "what its rule is worth"), _operating_rows(counted)))
         parts += [f"<p><small>note: {safe(note)}</small></p>" for note in self.notes]
         return "".join(parts)
@@ -127,7 +127,7 @@ def _operating_rows(counted: Sequence[OperatingCharacteristics]) -> Iterator[lis
     """For each rule its sentence and the share of studies that pass, at each effect and seed deviation tried."""
     for each in counted:
         cells = (
-            f"true effect {cell.effect:+.3g}, sd {cell.seed_sd:.3g}: {cell.passing:.3f} pass"
+            f"true effect {cell.effect:+.3g}, sd {cell.seed_sd:.3g}: {cell.shares['pass']:.3f} pass"
             for cell in each.cells
         )
         yield [[each.hypothesis], [each.sentence, *cells]]
