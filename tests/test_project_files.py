@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import tomllib
 from pathlib import Path
@@ -43,6 +44,39 @@ def test_the_reference_covers_the_public_surface() -> None:
     for name in set(prereg_kit.__all__) - {"__version__"}:
         home = getattr(prereg_kit, name).__module__
         assert home in modules or f"{home}.{name}" in modules, f"docs/api.md does not show {home}.{name}"
+
+
+def test_the_picture_of_the_architecture_is_the_one_that_the_tests_hold() -> None:
+    spec = importlib.util.spec_from_file_location(
+        "remake_architecture", ROOT / "docs" / "remake_architecture.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.picture() == (ROOT / "docs" / "architecture.svg").read_text()
+
+
+def test_the_architecture_page_names_places_that_exist() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    table = page.split("## Where would I change ...")[1].split("## The floors")[0]
+    rows = [line for line in table.splitlines() if line.startswith("|")][2:]
+    assert len(rows) == 12
+    for row in rows:
+        places = re.findall(r"`([\w/]+(?:\.py|/))`", row.split("|")[2])
+        assert places, row
+        first = ROOT / places[0]
+        assert first.exists(), places[0]
+        for place in places[1:]:
+            room = ROOT / places[0].split("/")[0]
+            near = [
+                first.parent / place,
+                first / place,
+                room / place,
+                ROOT / place,
+                first.parent.parent / place,
+            ]
+            assert any(each.exists() for each in near), f"{row}: {place}"
 
 
 def test_python_versions_named_are_those_that_the_package_asks_for() -> None:
