@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,7 +51,7 @@ class Authorities:
     timeout_s: float = 60.0
     attempts: int = 3
     revocation: bool = True
-    say: Say = silent
+    say: Say = field(default_factory=lambda: silent)
 
     @property
     def empty(self) -> bool:

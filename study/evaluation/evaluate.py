@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from types import FrameType
 from typing import NamedTuple, TypeVar
 
 from prereg_kit.errors import NotCheckedError
@@ -147,13 +148,27 @@ def _follow_parent() -> None:
 def _held_interrupts() -> Iterator[None]:
     """Processes started here never hear Ctrl-C, from their first moment on: they inherit the blocked signal.
 
-    The parent hears it when this ends, and not later: a signal that comes meanwhile waits and is not lost.
+    The parent hears it when this ends, and not later: a signal that comes meanwhile waits and is not lost. Blocking
+    holds for the calling thread alone: a signal may reach another thread of this process, and Python then calls the
+    handler in the main thread all the same. So the handler only takes a note meanwhile.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    came = False
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        came = True
+
+    main = threading.current_thread() is threading.main_thread()  # only the main thread may set a handler
+    handler = signal.signal(signal.SIGINT, note) if main else None
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)  # a signal that waited is noted here
+        if main:
+            signal.signal(signal.SIGINT, handler)
+            if came:
+                signal.raise_signal(signal.SIGINT)
 
 
 def tasks_of(chunk: Chunk) -> tuple[Task, ...]:

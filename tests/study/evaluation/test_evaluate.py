@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from dataclasses import fields, replace
 
 import pytest
@@ -180,8 +181,29 @@ def test_a_run_id_names_its_spec():
 
 
 def test_an_interrupt_while_workers_start_waits_and_is_not_lost():
+    reached = False
     with pytest.raises(KeyboardInterrupt), _held_interrupts():
         os.kill(os.getpid(), signal.SIGINT)
         reached = True
     assert reached
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def test_an_interrupt_that_another_thread_receives_waits_too():
+    """The system gives a signal to any thread that does not block it, and Python then raises it in the main thread."""
+    go, sent = threading.Event(), threading.Event()
+
+    def receive() -> None:
+        go.wait()
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        sent.set()
+
+    receiver = threading.Thread(target=receive)
+    receiver.start()  # before the block, so that it does not inherit it
+    reached = False
+    with pytest.raises(KeyboardInterrupt), _held_interrupts():
+        go.set()
+        assert sent.wait(5)
+        reached = True
+    receiver.join()
+    assert reached
